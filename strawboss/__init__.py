@@ -1,0 +1,1 @@
+"""Recovers stranded subagent runs of pi launchers in herdr."""

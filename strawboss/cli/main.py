@@ -1,0 +1,63 @@
+"""`strawboss …`: finds the command's module, and turns every complaint into one line and exit 2."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+# command → the module of strawboss.cli that holds it. Modules are imported when their command is used: the
+# process inside pi starts through here too and must not pay for the others.
+COMMANDS = {
+    "replay": "replay",
+    "explain": "replay",
+}
+
+
+class Commands(click.Group):
+    """Commands by name, imported on use. `agent:monitor` is the click command `agent_monitor` of its module."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command = getattr(import_module(f"strawboss.cli.{module}"), cmd_name.replace(":", "_").replace("-", "_"))
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.command(cls=Commands, name="strawboss", context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="strawboss")
+def strawboss() -> None:
+    """Recovers stranded subagent runs of pi launchers in herdr."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command and leave with its exit code: 2 with one line for bad input."""
+    try:
+        code = strawboss.main(args=arguments, prog_name="strawboss", standalone_mode=False)
+    except click.ClickException as complaint:
+        sys.exit(_complain(complaint))
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(_reader_left())
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(complaint: click.ClickException) -> int:
+    context = getattr(complaint, "ctx", None)
+    command = context.command_path if context else "strawboss"
+    message = " ".join(complaint.format_message().split())
+    print(f"{command}: {message}", file=sys.stderr)
+    return 2
+
+
+def _reader_left() -> int:
+    # `strawboss … | head`: nobody is left to complain to, not even at interpreter exit.
+    sys.stdout = None  # type: ignore[assignment]
+    return 141

@@ -1,0 +1,28 @@
+"""Where strawboss keeps its own files. Never a neighbour's path: those come from the neighbours themselves."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+
+def state_directory() -> Path:
+    """Logs, locks, the task store: `STRAWBOSS_STATE_DIR`, else the platform's state directory."""
+    return _from_environment("STRAWBOSS_STATE_DIR") or Path(platformdirs.user_state_dir("strawboss", appauthor=False))
+
+
+def config_file() -> Path:
+    """`STRAWBOSS_CONFIG`, else `config.yaml` in the platform's config directory."""
+    return _from_environment("STRAWBOSS_CONFIG") or config_directory() / "config.yaml"
+
+
+def config_directory() -> Path:
+    """`STRAWBOSS_CONFIG_DIR`, else the platform's config directory."""
+    return _from_environment("STRAWBOSS_CONFIG_DIR") or Path(platformdirs.user_config_dir("strawboss", appauthor=False))
+
+
+def _from_environment(name: str) -> Path | None:
+    value = os.environ.get(name, "").strip()
+    return Path(value).expanduser() if value else None
