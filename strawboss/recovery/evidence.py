@@ -1,0 +1,186 @@
+"""What a look can learn, as plain data. Adapters fill it in; wherever they cannot, `Unknown` with a reason stands.
+
+Paths are strings exactly as the neighbour wrote them and are compared resolved by the adapter that read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from strawboss.recovery.verdict import Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """A child's activity file: what it says of itself."""
+
+    phase: str  # starting | active | waiting | done
+    latest_event: str
+    updated_at: float  # epoch seconds
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchScript:
+    """A launch script that names its run: header and command agree (spec/1, "Its pane runs the child itself")."""
+
+    path: str
+    name: str  # untrusted text
+    session_file: str
+    surface: str  # the pane id it was started in
+    auto_exit: bool
+    persistent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The `.pi-herdr-subagent-policy.json` beside a session file."""
+
+    owner: str
+    persistent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A worktree manifest. Names are untrusted; empty where the manifest does not say."""
+
+    state: str
+    pane: str = ""
+    path: str = ""
+    branch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """What the disk says of one run. None: the file is not there. `ended`: `<session>.exit` is there."""
+
+    script: LaunchScript | None | Unknown
+    ended: bool | Unknown = False
+    policy: Policy | None | Unknown = None
+    worktree: Worktree | None | Unknown = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEntry:
+    """One `straw-boss` entry of the launcher's session, in file order (DESIGN section 6)."""
+
+    key: str  # seen | nudged | closing | unclosed | resumed | continued | gaveUp | lost | a newer one
+    run: str
+    data: Mapping[str, object] = field(default_factory=dict)  # "terminal", "pane", "why", "at"
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The launcher's session file, whole file, every branch.
+
+    `results`, `pings`: resolved session files of children named by a `subagent_result` or `subagent_ping`.
+    `torn_results`: what unreadable lines that look like a result name: resolved session files, or "" for a line in
+    which no session file can be made out.
+    `told`: runs named in the details of a `straw-boss` message that the session has taken.
+    `worktrees`: run ids whose `subagent` tool result speaks of a worktree, whatever became of the manifest.
+    """
+
+    keys: tuple[KeyEntry, ...] = ()
+    results: frozenset[str] = frozenset()
+    pings: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()
+    worktrees: frozenset[str] = frozenset()
+    torn_results: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """One entry of herdr's pane list, the few fields read here. `session` is None when herdr names no session path."""
+
+    id: str
+    terminal: str | None
+    agent: str | None
+    status: str
+    session: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One foreground process of a pane. None: herdr did not tell."""
+
+    pid: int
+    name: str | None = None
+    argv0: str | None = None
+    argv: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One session of the pi-intercom roster. `pane` is set only when its herdr location is current."""
+
+    id: str
+    pid: int
+    status: str
+    epoch: str | None = None
+    pane: str | None = None
+    located: bool = False  # the broker says anything at all about where it is
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a session file, the fields that tell how a turn stands.
+
+    `kind`: the entry's `type`; `role` of a `message`; `custom_type` of a `custom_message`.
+    `calls`: (id, tool name, "action" or "reason" argument or "") of an assistant message's tool calls.
+    `answers`: the tool call id a tool result answers. `edits`: the entry a `context_edit` with `replacement: null`
+    takes back.
+    """
+
+    id: str
+    parent: str | None
+    kind: str
+    at: str  # ISO time, as written
+    role: str = ""
+    custom_type: str = ""
+    stop_reason: str = ""
+    error: str = ""
+    calls: tuple[tuple[str, str, str], ...] = ()
+    answers: str = ""
+    edits: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The end of a session file, oldest first: it holds the last assistant message unless the file has none.
+
+    `session_id`: the id in the file's header. `torn`: the last line is there but cannot be read.
+    """
+
+    session_id: str
+    entries: tuple[Entry, ...]
+    torn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """The session this process works for; fixed for one session start."""
+
+    id: str
+    name: str  # untrusted text; "" when it has none
+    file: str
+    cwd: str
+    pid: int | None = None
+    pane: str | None = None
+    platform: str = "linux"  # sys.platform's words: linux, darwin, win32
+    tower: bool = False
+    nested: bool = False  # a policy sidecar lies beside its file: a restored subagent (spec/1)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """`wall` in epoch seconds, `monotonic` in seconds of no date. Never mixed."""
+
+    wall: float
+    monotonic: float
+
+
+Registry = frozenset[str]
+Runs = Mapping[str, Activity | Unknown]
+Panes = tuple[Pane, ...]
+Processes = tuple[Process, ...]
+Roster = tuple[Peer, ...]
