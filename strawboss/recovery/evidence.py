@@ -1,6 +1,7 @@
 """What a look can learn, as plain data. Adapters fill it in; wherever they cannot, `Unknown` with a reason stands.
 
-Paths are strings exactly as the neighbour wrote them and are compared resolved by the adapter that read them.
+Every session file path is already resolved (absolute, no `..`, no symlinks) by the adapter that read it, so that the
+core may compare paths as strings.
 """
 
 from __future__ import annotations

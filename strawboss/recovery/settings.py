@@ -1,0 +1,32 @@
+"""What a user may set about the core. Fixed for the life of a process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LOOK_SECONDS = 15.0
+
+# Custom messages that start a turn, so that one without an answer is a cut turn (spec/1, "steps").
+TURN_STARTING_TYPES = frozenset(
+    {
+        "intercom_message",
+        "subagent_result",
+        "subagent_ping",
+        "herdr_workflow_result",
+        "monitor_wake",
+        "second-thought",
+        "document-review",
+        "robot-hand",
+        "straw-boss",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`interval`: seconds between two looks of one proof. A machine that is off does nothing and says so."""
+
+    interval: float = LOOK_SECONDS
+    nudge: bool = True
+    restored: bool = True
+    turn_starting_types: frozenset[str] = TURN_STARTING_TYPES
