@@ -1,0 +1,227 @@
+"""Every text, as plain functions of facts. Each stays true when it is read late (DESIGN section 9).
+
+Names and paths come from other programs: they are quoted as JSON strings, on one line, and capped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+NAME_LIMIT = 80
+PLAIN_TOOL = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """One restored run as the launcher's message tells it.
+
+    `cut_text`: the follow-up of a run restored mid-turn. `worktree`: None for a run to be resumed.
+    """
+
+    run: str
+    name: str
+    session_file: str
+    last_step: str
+    cut_text: str | None = None
+    auto_exit: bool = True
+    worktree: WorktreeHandover | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorktreeHandover:
+    """`told`: the child got the text over intercom. `why_not`: why it did not; empty when its turn was not cut."""
+
+    pane: str
+    path: str = ""
+    branch: str = ""
+    told: bool = False
+    why_not: str = ""
+
+
+def quoted(text: str, limit: int = NAME_LIMIT) -> str:
+    """One line, capped, as a JSON string: untrusted text cannot end its quotes or add a line."""
+    line = " ".join(text.split())
+    return json.dumps(line if len(line) <= limit else line[: limit - 1] + "…", ensure_ascii=False)
+
+
+def exactly(text: str) -> str:
+    """A path or text to be passed on as it is: a JSON string, whatever it holds."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def iso(wall: float) -> str:
+    """Epoch seconds as an ISO time in UTC, whole seconds."""
+    return datetime.fromtimestamp(wall, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def step_time(at: str) -> str:
+    return at if ISO_TIME.fullmatch(at) else "an unknown time"
+
+
+def tool(name: str) -> str:
+    """Only plain tool names are quoted (spec/1)."""
+    return name if PLAIN_TOOL.fullmatch(name) else "a tool"
+
+
+def launcher_name(name: str, session: str) -> str:
+    return f"{quoted(name)} (pi-intercom session {session})" if name else f"pi-intercom session {session}"
+
+
+def report_request(launcher: str, name: str, run: str, session_file: str, last_step: str) -> str:
+    """The nudge: to a child that is done, with the address to report to."""
+    return (
+        f"Straw Boss, for the session that launched you: {launcher_name(name, launcher)}. "
+        f"It no longer tracks your run {run} (session file {exactly(session_file)}), so the result you reached at "
+        f"{step_time(last_step)} has not come back to it.\n"
+        f'Send your final report to that session with the intercom tool (action "send", to {exactly(launcher)}), '
+        "then stop. If you have already reported, ignore this."
+    )
+
+
+GENERIC_FOLLOW_UP = (
+    "A Herdr restart ended the process of this run. Finish the task you were given, and report your result. "
+    "If you have already reported, say so and stop."
+)
+
+
+def cut_text(last_step: str, calls: Sequence[str]) -> str:
+    """To a child whose turn a restart cut (spec/1, "The child is told once")."""
+    return (
+        f"Your last turn was cut off by a Herdr restart or reboot; its last recorded step is from {step_time(last_step)}. "
+        f"{_no_result(calls)}"
+        "Check the current state before you run anything again that changes state, then continue the task you were "
+        "given and report your result. If you have already reported, ignore this."
+    )
+
+
+def _no_result(calls: Sequence[str]) -> str:
+    names = list(dict.fromkeys(tool(call) for call in calls))
+    if not names:
+        return ""
+    return f"The tool call{'s' if len(calls) > 1 else ''} ({', '.join(names)}) got no result. "
+
+
+def worktree_cut_text(
+    last_step: str, calls: Sequence[str], launcher: str, name: str, run: str, session_file: str
+) -> str:
+    """The same to a managed-worktree child, which reports to nobody by itself: it is told where to."""
+    return (
+        f"Straw Boss, for run {run} (session file {exactly(session_file)}): {cut_text(last_step, calls)}\n"
+        f"Your launcher, {launcher_name(name, launcher)}, does not watch this session any more. Send your final "
+        f'report to it with the intercom tool (action "send", to {exactly(launcher)}).'
+    )
+
+
+def resume_message(handovers: Sequence[Handover], at: str) -> str:
+    """The one message the launcher gets for all runs of a look: what to resume with which arguments, what not."""
+    resumed = [one for one in handovers if one.worktree is None]
+    kept = [one for one in handovers if one.worktree is not None]
+    parts = [
+        f"Straw Boss, {at}: a Herdr restart brought back {_count(len(handovers))} of yours as plain pi, "
+        "which will never report. If you have already dealt with a run below, ignore it here."
+    ]
+    if resumed:
+        parts.append(
+            "Their restored panes are closed. Call subagent_resume once for each of these runs, with exactly these "
+            "arguments; each then reports as a normal subagent_result:\n" + "\n".join(map(_to_resume, resumed))
+        )
+    if kept:
+        parts.append(
+            "Do not call subagent_resume for these; they run in managed worktrees, and their restored panes are kept:\n"
+            + "\n".join(map(_kept, kept))
+        )
+    return "\n\n".join(parts)
+
+
+def _count(number: int) -> str:
+    return "one subagent run" if number == 1 else f"{number} subagent runs"
+
+
+def _to_resume(one: Handover) -> str:
+    arguments: dict[str, object] = {
+        "sessionPath": one.session_file,
+        "name": " ".join(one.name.split())[:NAME_LIMIT] or one.run,
+        "message": one.cut_text or GENERIC_FOLLOW_UP,
+    }
+    if not one.auto_exit:
+        arguments["autoExit"] = False
+    state = "restored mid-turn" if one.cut_text else "restored"
+    return (
+        f"- run {one.run} {quoted(one.name)}, {state}, last step {step_time(one.last_step)}: "
+        f"subagent_resume {json.dumps(arguments, ensure_ascii=False)}"
+    )
+
+
+def _kept(one: Handover) -> str:
+    assert one.worktree is not None
+    worktree = one.worktree
+    place = ", ".join(
+        [
+            f"pane {quoted(worktree.pane)}",
+            *([f"worktree {exactly(worktree.path)}"] if worktree.path else []),
+            *([f"branch {quoted(worktree.branch)}"] if worktree.branch else []),
+            f"session file {exactly(one.session_file)}",
+        ]
+    )
+    state = "restored mid-turn" if one.cut_text else "restored"
+    return f"- run {one.run} {quoted(one.name)}, {state}, last step {step_time(one.last_step)}; {place}. {_told(worktree)}"
+
+
+def _told(worktree: WorktreeHandover) -> str:
+    if worktree.told:
+        return "It was told to go on: it is not idle, wait for its report over intercom."
+    if worktree.why_not:
+        return f"It was not told to go on ({worktree.why_not}): continue it in its pane."
+    return "It waits at its prompt: continue it in its pane."
+
+
+def nudged(name: str, run: str) -> str:
+    return f"Straw Boss asked {quoted(name)} (run {run}) for its final report."
+
+
+def nudge_failed(name: str, run: str, session_file: str, why: str) -> str:
+    return (
+        f"Straw Boss could not ask {quoted(name)} (run {run}) for its report: {why}. It will not be asked again; "
+        f"its result is in {exactly(session_file)}."
+    )
+
+
+def step_failed(name: str, run: str, session_file: str, why: str) -> str:
+    return f"Straw Boss gave up on {quoted(name)} (run {run}): {why}. {_by_hand([(name, session_file)])}"
+
+
+def tell_failed(sessions: Sequence[tuple[str, str]], why: str) -> str:
+    return f"Straw Boss could not put its message into this session: {why}. {_by_hand(sessions)}"
+
+
+def taken_back_given_up(name: str, run: str, session_file: str, why: str) -> str:
+    return (
+        f"Straw Boss began to close the restored pane of {quoted(name)} (run {run}) and took that back; now it cannot be "
+        f"recovered: {why}. {_by_hand([(name, session_file)])}"
+    )
+
+
+def lost(sessions: Sequence[tuple[str, str]]) -> str:
+    runs = "One run was" if len(sessions) == 1 else f"{len(sessions)} runs were"
+    return f"{runs} running and did not come back, with no pane to act on. {_by_hand(sessions)}"
+
+
+def _by_hand(sessions: Iterable[tuple[str, str]]) -> str:
+    calls = [f"subagent_resume {json.dumps({'sessionPath': file}, ensure_ascii=False)}" for _, file in sessions]
+    return "To resume by hand: " + "; ".join(calls)
+
+
+def key_missing(key: str, name: str, run: str) -> str:
+    return (
+        f"Straw Boss could not confirm its {key} key for {quoted(name)} (run {run}) in this session's file, so it did "
+        "nothing; it tries again."
+    )
+
+
+def second_pi(why: str) -> str:
+    return f"Straw Boss stays passive: a second pi is on this session ({why})."
