@@ -1,0 +1,1 @@
+"""The task store: SQLite or PostgreSQL through SQLAlchemy Core. Functions over one connection, one module per table family."""

@@ -1,0 +1,11 @@
+"""What can go wrong with the store, as two kinds: it cannot be used now, or what was asked makes no sense."""
+
+from __future__ import annotations
+
+
+class StoreUnavailable(Exception):
+    """Locked, full, gone, broken or too new; `str()` is one line without any of the data. Trying later may help."""
+
+
+class Refused(Exception):
+    """The store is well and says no: no such task, a circle of dependencies, not yours. `str()` is one line."""

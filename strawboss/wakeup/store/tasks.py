@@ -1,0 +1,273 @@
+"""Tasks: adding, finding, which are available to whom, and how they end."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, exists, func, insert, or_, select, update
+
+from strawboss.wakeup.store.errors import Refused
+from strawboss.wakeup.store.schema import task_capabilities, task_needs, tasks
+
+# A task that ended that many cycles without a result is a trap, not work.
+MOST_ATTEMPTS = 3
+# Candidates a cycle looks at; the best of a longer queue, by priority and deadline.
+MOST_CANDIDATES = 100
+COMPLEXITIES = range(1, 6)
+LONGEST_TITLE = 500
+
+
+class Status(StrEnum):
+    PLANNED = "planned"  # a sub-task identified in a cycle that has not delegated it yet
+    WAITING = "waiting"  # for an approval
+    OPEN = "open"
+    IN_PROGRESS = "in_progress"
+    COMPLETE = "complete"
+    BLOCKED = "blocked"
+
+
+class Priority(IntEnum):
+    LOW = 0
+    NORMAL = 1
+    HIGH = 2
+    URGENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NewTask:
+    """`deadline` in epoch seconds; `complexity` 1 (trivial) to 5; `files` relative to the agent's workspace."""
+
+    title: str
+    created_by: str
+    body: str = ""
+    priority: Priority = Priority.NORMAL
+    deadline: float | None = None
+    complexity: int = 3
+    files: tuple[str, ...] = ()
+    parent: str | None = None
+    assignee: str | None = None
+    needs: tuple[str, ...] = ()
+    capabilities: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task as stored; times in epoch seconds."""
+
+    id: str
+    title: str
+    body: str
+    status: Status
+    priority: Priority
+    deadline: float | None
+    complexity: int
+    files: tuple[str, ...]
+    parent: str | None
+    assignee: str | None
+    created_by: str
+    created_at: float
+    attempts: int
+    lock_holder: str | None
+    lock_token: str | None
+    lock_expires_at: float | None
+    planned_by: str | None
+    result: str | None
+    reason: str | None
+    finished_by: str | None
+    finished_at: float | None
+    needs: tuple[str, ...] = ()
+    capabilities: frozenset[str] = frozenset()
+
+
+def add(connection: Connection, new: NewTask, now: float, status: Status = Status.OPEN, cycle: str | None = None) -> str:
+    """Store a task and return its id. Raises Refused for an empty title, an unknown need or parent, a wrong complexity.
+
+    A task can only need tasks that are there already, so needs never form a circle.
+    """
+    _check(connection, new)
+    task = f"task-{secrets.token_hex(4)}"
+    connection.execute(insert(tasks).values(id=task, status=status, planned_by=cycle, **_columns(new, now)))
+    for need in sorted(set(new.needs)):
+        connection.execute(insert(task_needs).values(task=task, needs=need))
+    for capability in sorted(new.capabilities):
+        connection.execute(insert(task_capabilities).values(task=task, capability=capability))
+    return task
+
+
+def _check(connection: Connection, new: NewTask) -> None:
+    if not new.title.strip() or len(new.title) > LONGEST_TITLE:
+        raise Refused(f"a task needs a title of 1 to {LONGEST_TITLE} characters")
+    if new.complexity not in COMPLEXITIES:
+        raise Refused(f"complexity {new.complexity} is not one of 1 to 5")
+    for other in [*new.needs, *([new.parent] if new.parent else [])]:
+        find(connection, other)
+
+
+def _columns(new: NewTask, now: float) -> dict[str, object]:
+    return {
+        "title": new.title.strip(),
+        "body": new.body,
+        "priority": int(new.priority),
+        "deadline": new.deadline,
+        "complexity": new.complexity,
+        "files": json.dumps(new.files),
+        "parent": new.parent,
+        "assignee": new.assignee,
+        "created_by": new.created_by,
+        "created_at": now,
+        "attempts": 0,
+    }
+
+
+def find(connection: Connection, task: str) -> Task:
+    """One task. Raises Refused when there is none of that id."""
+    row = connection.execute(select(tasks).where(tasks.c.id == task)).mappings().first()
+    if row is None:
+        raise Refused(f"there is no task {task!r}; `strawboss task list` shows them")
+    return _tasks(connection, [row])[0]
+
+
+def listed(connection: Connection, statuses: Collection[Status] = tuple(Status)) -> list[Task]:
+    """All tasks in one of the statuses: highest priority first, then oldest first."""
+    chosen = select(tasks).where(tasks.c.status.in_(list(statuses)))
+    ordered = chosen.order_by(tasks.c.priority.desc(), tasks.c.created_at, tasks.c.id)
+    return _tasks(connection, connection.execute(ordered).mappings().all())
+
+
+def chain(connection: Connection, task: Task) -> list[Task]:
+    """The parents of a task, nearest first."""
+    found: list[Task] = []
+    while task.parent is not None and task.parent not in {one.id for one in found}:
+        task = find(connection, task.parent)
+        found.append(task)
+    return found
+
+
+def available_to(agent: str, capabilities: Iterable[str], now: float) -> ColumnElement[bool]:
+    """The condition: free, all its needs complete, meant for this agent or anybody, and within its capabilities."""
+    return and_(_free(now), _needs_met(), _meant_for(agent), _within(capabilities))
+
+
+def available(connection: Connection, agent: str, capabilities: Iterable[str], now: float) -> tuple[int, list[Task]]:
+    """How many tasks are available, and the best MOST_CANDIDATES of them by priority, deadline and age."""
+    condition = available_to(agent, capabilities, now)
+    count = connection.execute(select(func.count()).select_from(tasks).where(condition)).scalar_one()
+    undated = case((tasks.c.deadline.is_(None), 1), else_=0)
+    order = (tasks.c.priority.desc(), undated, tasks.c.deadline, tasks.c.created_at, tasks.c.id)
+    best = select(tasks).where(condition).order_by(*order).limit(MOST_CANDIDATES)
+    return count, _tasks(connection, connection.execute(best).mappings().all())
+
+
+def block_worn_out(connection: Connection, now: float) -> list[str]:
+    """Block the tasks whose last of MOST_ATTEMPTS attempts ended without a result; returns their ids."""
+    worn_out = and_(tasks.c.attempts >= MOST_ATTEMPTS, _free(now))
+    found = connection.execute(select(tasks.c.id).where(worn_out).with_for_update(skip_locked=True)).scalars().all()
+    for task in found:
+        end(connection, task, Status.BLOCKED, f"{MOST_ATTEMPTS} attempts ended without a result", by="strawboss", now=now)
+    return list(found)
+
+
+def finish(connection: Connection, task: str, token: str, status: Status, words: str, *, by: str, now: float) -> bool:
+    """End a task under its lock, with a result or the reason it is blocked. False: the lock is no longer ours."""
+    held = and_(tasks.c.lock_token == token, tasks.c.status == Status.IN_PROGRESS)
+    return _end(connection, task, held, status, words, by, now)
+
+
+def end(connection: Connection, task: str, status: Status, words: str, *, by: str, now: float) -> bool:
+    """End a task whoever holds it. False: it has ended already."""
+    running = tasks.c.status.not_in([Status.COMPLETE, Status.BLOCKED])
+    return _end(connection, task, running, status, words, by, now)
+
+
+def _end(
+    connection: Connection, task: str, condition: ColumnElement[bool], status: Status, words: str, by: str, now: float
+) -> bool:
+    said = {"result": words} if status is Status.COMPLETE else {"reason": words}
+    change = update(tasks).where(tasks.c.id == task, condition)
+    return connection.execute(change.values(status=status, finished_by=by, finished_at=now, **UNLOCKED, **said)).rowcount == 1
+
+
+UNLOCKED: dict[str, Any] = {"lock_holder": None, "lock_token": None, "lock_expires_at": None}
+
+
+def reopen(connection: Connection, task: str) -> bool:
+    """Make a blocked task available again, with its attempts counted anew. False: it is not blocked."""
+    fresh = {"status": Status.OPEN, "attempts": 0, "reason": None, "finished_by": None, "finished_at": None}
+    change = update(tasks).where(tasks.c.id == task, tasks.c.status == Status.BLOCKED)
+    return connection.execute(change.values(**fresh)).rowcount == 1
+
+
+def publish(connection: Connection, cycle: str, parent: str) -> list[Task]:
+    """Delegate the sub-tasks that were planned in this cycle under `parent`: from now on they are available."""
+    planned = and_(tasks.c.planned_by == cycle, tasks.c.parent == parent, tasks.c.status == Status.PLANNED)
+    rows = connection.execute(select(tasks).where(planned).order_by(tasks.c.created_at, tasks.c.id)).mappings().all()
+    connection.execute(update(tasks).where(planned).values(status=Status.OPEN, planned_by=None))
+    return _tasks(connection, rows)
+
+
+def drop_planned(connection: Connection, cycle: str) -> int:
+    """Forget what an abandoned cycle had planned: the next one to take the task plans anew. Returns how many."""
+    planned = and_(tasks.c.planned_by == cycle, tasks.c.status == Status.PLANNED)
+    doomed = select(tasks.c.id).where(planned)
+    for side in (task_needs, task_capabilities):
+        connection.execute(side.delete().where(side.c.task.in_(doomed)))
+    return connection.execute(tasks.delete().where(planned)).rowcount
+
+
+def unmet(connection: Connection, task: str) -> list[str]:
+    """The needs of a task that are not complete."""
+    needed = task_needs.join(tasks, tasks.c.id == task_needs.c.needs)
+    open_ones = select(tasks.c.id).select_from(needed).where(task_needs.c.task == task, tasks.c.status != Status.COMPLETE)
+    return list(connection.execute(open_ones.order_by(tasks.c.id)).scalars())
+
+
+def _free(now: float) -> ColumnElement[bool]:
+    # A lock that has run out belongs to a cycle that is gone or has lost its right to the task.
+    expired = and_(tasks.c.status == Status.IN_PROGRESS, tasks.c.lock_expires_at <= now)
+    return or_(tasks.c.status == Status.OPEN, expired)
+
+
+def _needs_met() -> ColumnElement[bool]:
+    needed = tasks.alias("needed")
+    unfinished = and_(
+        task_needs.c.task == tasks.c.id, needed.c.id == task_needs.c.needs, needed.c.status != Status.COMPLETE
+    )
+    return ~exists().where(unfinished).correlate(tasks)
+
+
+def _meant_for(agent: str) -> ColumnElement[bool]:
+    return or_(tasks.c.assignee.is_(None), tasks.c.assignee == agent)
+
+
+def _within(capabilities: Iterable[str]) -> ColumnElement[bool]:
+    beyond = and_(task_capabilities.c.task == tasks.c.id, task_capabilities.c.capability.not_in(sorted(capabilities)))
+    return ~exists().where(beyond).correlate(tasks)
+
+
+def _tasks(connection: Connection, rows: Sequence[RowMapping]) -> list[Task]:
+    ids = [row["id"] for row in rows]
+    needs = _gathered(connection, task_needs.c.task, task_needs.c.needs, ids)
+    capabilities = _gathered(connection, task_capabilities.c.task, task_capabilities.c.capability, ids)
+    return [_task(row, needs.get(row["id"], []), capabilities.get(row["id"], [])) for row in rows]
+
+
+def _gathered(
+    connection: Connection, key: ColumnElement[str], value: ColumnElement[str], ids: Sequence[str]
+) -> dict[str, list[str]]:
+    gathered: dict[str, list[str]] = {}
+    for task, item in connection.execute(select(key, value).where(key.in_(ids)).order_by(value)):
+        gathered.setdefault(task, []).append(item)
+    return gathered
+
+
+def _task(row: RowMapping, needs: list[str], capabilities: list[str]) -> Task:
+    columns: dict[str, Any] = dict(row)
+    columns["status"] = Status(columns["status"])
+    columns["priority"] = Priority(columns["priority"])
+    columns["files"] = tuple(json.loads(columns["files"]))
+    return Task(**columns, needs=tuple(needs), capabilities=frozenset(capabilities))
