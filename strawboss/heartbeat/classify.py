@@ -1,0 +1,114 @@
+"""THE classifier: what a record, and what a worker, is. Monitor, liveness gate and pre-cancel all ask here.
+
+Unknown is not dead: a broken record, an unreadable ledger and a worker within its startup grace never justify a
+takeover (spec/2, "startup grace", "Query-before-cancel" (b)).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from strawboss.heartbeat.jsonfile import Broken
+from strawboss.heartbeat.record import Record
+
+STARTUP_GRACE_SECONDS = 180.0
+
+# When the worker was dispatched: an instant, nothing said about it, or a source that cannot be read.
+Dispatched = datetime | Broken | None
+
+
+class Status(Enum):
+    """One record's status word, as the monitor prints it."""
+
+    OK = "OK"
+    TERMINAL = "TERMINAL"
+    STALE = "STALE"
+    MALFORMED = "MALFORMED"
+    STALE_MALFORMED = "STALE+MALFORMED"
+
+
+class Standing(Enum):
+    """One worker's standing. Only STALE and MISSING_AFTER_GRACE are proof of death."""
+
+    ALIVE = "alive"
+    STALE = "stale"
+    MALFORMED = "malformed"
+    WITHIN_GRACE = "within-grace"
+    MISSING_AFTER_GRACE = "missing"
+    # No record, and nobody said when the worker was dispatched: the grace is the caller's to keep.
+    MISSING_GRACE_UNSAID = "missing, dispatch time not given"
+    # No record, and the source of the dispatch time is damaged.
+    MISSING_GRACE_UNKNOWN = "missing, dispatch time unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`record` is the one that decided (the first found), `copies` all that claim to be this worker's."""
+
+    agent_id: str
+    standing: Standing
+    record: Record | None
+    copies: tuple[Record, ...]
+    takeover: bool
+
+
+def status(record: Record) -> Status:
+    if record.failures:
+        return Status.STALE_MALFORMED if record.is_stale else Status.MALFORMED
+    if record.is_stale:
+        return Status.STALE
+    return Status.TERMINAL if record.is_terminal else Status.OK
+
+
+def judge(agent_id: str, records: Iterable[Record], dispatched: Dispatched, now: datetime) -> Judgement:
+    """What is known of one worker. Contradicting copies take nobody over: all of them must prove the death."""
+    copies = tuple(record for record in records if agent_id in (record.agent_id, record.stem))
+    standings = [_standing(copy, dispatched, now) for copy in copies] or [_missing(dispatched, now)]
+    return Judgement(
+        agent_id,
+        standings[0],
+        copies[0] if copies else None,
+        copies,
+        takeover=all(standing in _PROVEN_DEAD for standing in standings),
+    )
+
+
+# The gate of the contract has no dispatch time of its own: without one it must say the word at once, and the
+# parent keeps the grace (spec/2, #2879).
+_PROVEN_DEAD = frozenset({Standing.STALE, Standing.MISSING_AFTER_GRACE, Standing.MISSING_GRACE_UNSAID})
+
+
+def duplicates(records: Iterable[Record]) -> list[str]:
+    """Agent ids that more than one record claims."""
+    claims = Counter(record.agent_id for record in records if record.agent_id)
+    return sorted(agent_id for agent_id, count in claims.items() if count > 1)
+
+
+def _standing(record: Record, dispatched: Dispatched, now: datetime) -> Standing:
+    if record.is_stale and not (_is_of_an_earlier_worker(record, dispatched) and _within_grace(dispatched, now)):
+        return Standing.STALE
+    if record.is_stale or (record.is_terminal and _is_of_an_earlier_worker(record, dispatched)):
+        return _missing(dispatched, now)
+    return Standing.MALFORMED if record.failures else Standing.ALIVE
+
+
+def _missing(dispatched: Dispatched, now: datetime) -> Standing:
+    if dispatched is None:
+        return Standing.MISSING_GRACE_UNSAID
+    if isinstance(dispatched, Broken):
+        return Standing.MISSING_GRACE_UNKNOWN
+    return Standing.WITHIN_GRACE if _within_grace(dispatched, now) else Standing.MISSING_AFTER_GRACE
+
+
+def _within_grace(dispatched: Dispatched, now: datetime) -> bool:
+    # A dispatch in the future is a clock nobody can trust: still within grace.
+    return isinstance(dispatched, datetime) and (now - dispatched).total_seconds() < STARTUP_GRACE_SECONDS
+
+
+def _is_of_an_earlier_worker(record: Record, dispatched: Dispatched) -> bool:
+    # Records carry whole seconds: a beat of the dispatch's own second is the new worker's.
+    return record.at is not None and isinstance(dispatched, datetime) and record.at < dispatched.replace(microsecond=0)

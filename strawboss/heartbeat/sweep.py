@@ -1,0 +1,101 @@
+"""One look at the status directories: every record judged against one `now`, every trouble a row or an error.
+
+Reads only the top level, skips what belongs to the steer inbox, and writes nothing (spec/2, "Where heartbeats live").
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from strawboss.heartbeat.jsonfile import Broken, read_object
+from strawboss.heartbeat.record import STALE_AFTER_SECONDS, Record, examine
+
+STEER_SCHEMA = "deft.subagent.steer"
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """`directories` as given, each once; `errors` are directories that could not be listed."""
+
+    directories: tuple[str, ...]
+    records: tuple[Record, ...]
+    errors: tuple[str, ...]
+    now: datetime
+    stale_after: float = STALE_AFTER_SECONDS
+
+    @property
+    def stale(self) -> list[Record]:
+        return [record for record in self.records if record.is_stale]
+
+    @property
+    def malformed(self) -> list[Record]:
+        return [record for record in self.records if record.failures]
+
+    @property
+    def all_ok(self) -> bool:
+        return not self.errors and all(record.ok for record in self.records)
+
+    @property
+    def sees_nothing(self) -> bool:
+        """A configuration error: directories are at fault and there is not a single record."""
+        return bool(self.errors) and not self.records
+
+
+def sweep(directories: Iterable[str], now: datetime, stale_after: float = STALE_AFTER_SECONDS) -> Sweep:
+    """Read every record of `directories`, in their order and then by file name."""
+    distinct = _distinct(directories)
+    records: list[Record] = []
+    errors: list[str] = []
+    for directory in distinct:
+        try:
+            records.extend(_records(directory, now, stale_after))
+        except OSError as error:
+            errors.append(f"{directory}: {error.strerror or error}")
+    return Sweep(tuple(distinct), tuple(records), tuple(errors), now, stale_after)
+
+
+def _distinct(directories: Iterable[str]) -> list[str]:
+    # The same directory under two names would count, and take over, its workers twice.
+    distinct: dict[str, str] = {}
+    for directory in directories:
+        distinct.setdefault(os.path.realpath(directory), directory)
+    return list(distinct.values())
+
+
+def _records(directory: str, now: datetime, stale_after: float) -> Iterator[Record]:
+    with os.scandir(directory) as entries:
+        found = sorted((entry for entry in entries if _counts(entry.name)), key=lambda entry: entry.name)
+    for entry in found:
+        content = _content(entry, directory)
+        if content is not None and not _belongs_to_steer(content):
+            yield examine(entry.path, entry.name.removesuffix(".json"), content, now, stale_after)
+
+
+def _counts(name: str) -> bool:
+    return name.endswith(".json") and name != ".json" and not name.endswith((".ack.json", ".steer.json"))
+
+
+def _content(entry: os.DirEntry[str], directory: str) -> dict[str, object] | Broken | None:
+    """None for what is no record: a subdirectory, or a file that vanished since the listing."""
+    if entry.is_symlink():
+        return _linked(entry.path, directory)
+    return None if entry.is_dir(follow_symlinks=False) else read_object(entry.path)
+
+
+def _linked(path: str, directory: str) -> dict[str, object] | Broken | None:
+    target = Path(os.path.realpath(path))
+    if not target.is_relative_to(os.path.realpath(directory)):
+        return Broken("unreadable: a link out of the directory is not followed")
+    if target.is_dir():
+        return None
+    content = read_object(target)
+    return Broken("unreadable: a link to nothing") if content is None else content
+
+
+def _belongs_to_steer(content: dict[str, object] | Broken) -> bool:
+    schema = None if isinstance(content, Broken) else content.get("schema")
+    return isinstance(schema, str) and schema.startswith(STEER_SCHEMA)
