@@ -1,0 +1,5 @@
+"""herdr, the terminal multiplexer, seen through its socket: its panes, their processes, closing one.
+
+`address` computes where the socket is, `wire` exchanges one line for one line, `shapes` decodes the reply,
+`client` is what the rest of strawboss talks to. No herdr subprocess anywhere.
+"""
