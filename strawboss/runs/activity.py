@@ -1,0 +1,132 @@
+"""Activity files: what each child says of itself, one small JSON file a run, replaced by rename.
+
+Source: interfaces of pi-herdr-agents, `subagent-activity/<runId>.json`. As strict as that package's own reader: a file
+it would refuse is Unknown here.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from typing import Annotated
+
+import msgspec
+
+from strawboss.recovery.evidence import Activity, Runs
+from strawboss.recovery.verdict import Unknown
+from strawboss.runs.regular import Signature, is_settled, read_whole, signature_of, unreadable
+
+WHAT = "its activity file"
+LIMIT = 64 * 1024
+VERSION = 1
+PHASES = frozenset({"starting", "active", "waiting", "done"})
+SCOPES = frozenset({"agent", "turn", "provider", "streaming", "tool"})
+EVENTS = frozenset(
+    {
+        "session_start",
+        "input",
+        "before_agent_start",
+        "agent_start",
+        "agent_end",
+        "turn_start",
+        "turn_end",
+        "before_provider_request",
+        "after_provider_response",
+        "message_update",
+        "tool_execution_start",
+        "tool_call",
+        "tool_execution_update",
+        "tool_result",
+        "tool_execution_end",
+        "caller_ping",
+        "subagent_done",
+        "session_shutdown",
+    }
+)
+
+RUN_ID = r"[0-9A-Za-z][0-9A-Za-z-]{0,63}"
+_FILE_NAME = re.compile(rf"({RUN_ID})\.json")
+_Line = Annotated[str, msgspec.Meta(max_length=200, pattern=r"\A[^\r\n]*\Z")]
+
+
+class _Written(msgspec.Struct, rename="camel"):
+    version: int
+    running_child_id: _Line
+    updated_at: float
+    sequence: int
+    latest_event: _Line
+    phase: _Line
+    active_scope: _Line | None = None
+    message_event_type: _Line | None = None
+    tool_call_id: _Line | None = None
+    tool_name: _Line | None = None
+
+
+# Signature (None: read it again next time), run, and what its file says (None: not a run's file).
+_Known = tuple[Signature | None, str, Activity | Unknown | None]
+_decoder = msgspec.json.Decoder(_Written)
+
+
+def parse(content: bytes, run: str) -> Activity | Unknown | None:
+    """None: the file speaks of another run, so it is not this run's (a copy, a foreign file)."""
+    try:
+        written = _decoder.decode(content)
+    except msgspec.ValidationError as error:
+        return Unknown(f"{WHAT} is not understood: {error}")
+    except (ValueError, RecursionError):
+        return Unknown(f"{WHAT} is torn or is not JSON")
+    if written.running_child_id != run:
+        return None
+    return _checked(written)
+
+
+def _checked(written: _Written) -> Activity | Unknown:
+    if written.version != VERSION:
+        return Unknown(f"{WHAT} has version {written.version}, which is not known here")
+    if written.phase not in PHASES or written.latest_event not in EVENTS:
+        return Unknown(f"{WHAT} has a phase or an event that is not known here")
+    if written.active_scope is not None and written.active_scope not in SCOPES:
+        return Unknown(f"{WHAT} has an active scope that is not known here")
+    if not math.isfinite(written.updated_at):
+        return Unknown(f"{WHAT} has no readable time")
+    return Activity(written.phase, written.latest_event, written.updated_at / 1000)
+
+
+class ActivityFolder:
+    """All activity files of one launcher; an unchanged file costs one stat."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._known: dict[str, _Known] = {}
+
+    def read(self) -> Runs | Unknown:
+        """Every run that has an activity file. No folder: nothing was launched yet."""
+        try:
+            with os.scandir(self._folder) as entries:
+                self._known = {entry.name: self._look(entry) for entry in entries}
+        except FileNotFoundError:
+            return self._missing()
+        except (OSError, ValueError) as error:
+            return unreadable("the activity folder", error)
+        return {run: activity for _, run, activity in self._known.values() if activity is not None}
+
+    def _missing(self) -> Runs | Unknown:
+        """The folder, or a file of it just between listing and stat."""
+        if os.path.lexists(self._folder):
+            return Unknown("the activity folder changed while it was read")
+        return {}
+
+    def _look(self, entry: os.DirEntry[str]) -> _Known:
+        status = entry.stat(follow_symlinks=False)
+        known = self._known.get(entry.name)
+        if known and known[0] == (status.st_mtime_ns, status.st_size, status.st_ino):
+            return known
+        name = _FILE_NAME.fullmatch(entry.name)
+        return self._read(name[1], status) if name else (None, "", None)
+
+    def _read(self, run: str, status: os.stat_result) -> _Known:
+        content = read_whole(f"{self._folder}/{run}.json", WHAT, LIMIT)
+        if not isinstance(content, bytes):
+            return None, run, content  # unreadable may pass; gone is gone
+        return signature_of(status) if is_settled(status) else None, run, parse(content, run)

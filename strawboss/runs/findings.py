@@ -1,0 +1,184 @@
+"""What the marked lines of a launcher's session file add up to. Pure.
+
+Source: spec/1 ("Its result is not in the launcher's transcript"), DESIGN sections 6 and 8, interfaces of
+pi-herdr-agents ("Messages in the launcher transcript").
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from strawboss.recovery.evidence import KeyEntry, Transcript
+from strawboss.runs.records import pieces
+
+OURS = "straw-boss"
+RESULT = "subagent_result"
+PING = "subagent_ping"
+KNOWN_KEYS = ("seen", "nudged", "closing", "unclosed", "resumed", "continued", "gaveUp", "lost")
+NOT_A_KEY = frozenset({"at", "why", "terminal", "pane", "v"})
+
+# A line without one of these is never parsed. Zero bytes are what a power loss leaves.
+MARKS = (b'"straw-boss"', b'"subagent_result"', b'"subagent_ping"', b'"launchScriptFile"', b"\0")
+_RESULT_MARKS = (b'"subagent_result"', b'"subagent_ping"')
+_RESULT_HEADS = tuple(b'{"type":"custom_message","customType":' + mark for mark in _RESULT_MARKS)
+_OUR_HEADS = tuple(
+    b'{"type":"%b","customType":"straw-boss"' % kind for kind in (b"custom", b"custom_message")
+)
+_SESSION_MEMBER = re.compile(rb'"sessionFile":("(?:[^"\\]|\\.)*")')
+_SESSION_TEXT = re.compile(rb'Session: ((?:[^"\\]|\\[^n])+)(?:\\n|")')
+_ID_MEMBER = re.compile(rb'"id":"([0-9A-Za-z-]{1,64})"')
+
+Record = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Findings:
+    """A transcript as far as it has been read. `resolve` gives paths their comparable form."""
+
+    resolve: Callable[[str], str]
+    keys: list[KeyEntry] = field(default_factory=list)
+    results: set[str] = field(default_factory=set)
+    pings: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    worktrees: set[str] = field(default_factory=set)
+    torn_results: set[str] = field(default_factory=set)
+    torn_keys: bool = False
+    launched: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # (name, task): session files
+    nameless: set[tuple[str, str]] = field(
+        default_factory=set
+    )  # (name, task) of results without a session file
+
+    def copy(self) -> Findings:
+        return deepcopy(self, {id(self.resolve): self.resolve})
+
+    def freeze(self) -> Transcript:
+        results, ambiguous = self._results_by_name()
+        return Transcript(
+            keys=tuple(self.keys),
+            results=frozenset(self.results | results),
+            pings=frozenset(self.pings),
+            told=frozenset(self.told),
+            worktrees=frozenset(self.worktrees),
+            torn_results=frozenset(self.torn_results | ambiguous),
+            torn_keys=self.torn_keys,
+        )
+
+    def _results_by_name(self) -> tuple[set[str], set[str]]:
+        """Session files of results that name none, from the launch of that name and task: sure ones, unsure ones."""
+        launches = [self.launched.get(named, set()) for named in self.nameless]
+        sure = set().union(*(files for files in launches if len(files) == 1))
+        return sure, set().union(*(files for files in launches if len(files) > 1))
+
+    def take(self, line: bytes) -> None:
+        """Add what one line says, whole or damaged."""
+        try:
+            self._record(msgspec.json.decode(line))
+        except (ValueError, RecursionError):
+            for piece in pieces(line):
+                if piece.whole:
+                    self._record(json.loads(piece.content))
+                else:
+                    self._fragment(piece.content)
+
+    def _record(self, record: Any) -> None:
+        match record:
+            case {"type": "custom_message", "customType": "subagent_result"}:
+                self._result(self.results, record)
+            case {"type": "custom_message", "customType": "subagent_ping"}:
+                self._result(self.pings, record)
+            case {"type": "custom_message", "customType": "straw-boss", "details": {"runs": [*runs]}}:
+                self.told.update(run for run in runs if isinstance(run, str))
+            case {"type": "custom", "customType": "straw-boss", "data": dict() as data}:
+                self.keys.extend(_key_entries(data))
+            case {
+                "type": "message",
+                "message": {"role": "toolResult", "toolName": "subagent", "details": dict() as details},
+            }:
+                self._launch(details)
+
+    def _result(self, named: set[str], record: Record) -> None:
+        details = record.get("details")
+        details = details if isinstance(details, dict) else {}
+        file = session_file(details, record.get("content"))
+        if file:
+            named.add(self._resolved(file))
+        else:
+            self.nameless.add((str(details.get("name")), str(details.get("task"))))
+
+    def _launch(self, details: Record) -> None:
+        file, run = details.get("sessionFile"), details.get("id")
+        if isinstance(file, str):
+            named = str(details.get("name")), str(details.get("task"))
+            self.launched.setdefault(named, set()).add(self._resolved(file))
+        if isinstance(run, str) and details.get("worktree") is not None:
+            self.worktrees.add(run)
+
+    def _fragment(self, fragment: bytes) -> None:
+        """Nothing can be read from it, but it may have been a result, a key or the launch of a worktree run."""
+        results = _results_in(fragment)
+        if results:
+            files = {self._resolved(file) for file in _session_files_in(fragment)}
+            self.torn_results |= files if len(files) >= results else {*files, ""}
+        if b'"straw-boss"' in fragment or any(head.startswith(fragment) for head in _OUR_HEADS):
+            self.torn_keys = True
+        if b'"launchScriptFile"' in fragment and b'"worktree"' in fragment:
+            self.worktrees.update(run.decode() for run in _ID_MEMBER.findall(fragment))
+
+    def _resolved(self, path: str) -> str:
+        try:
+            return self.resolve(path)
+        except (OSError, ValueError, RuntimeError):
+            return path  # no file can have that path, so no run has it
+
+
+def session_file(details: Record, content: object) -> str | None:
+    """The child a result speaks of: `sessionFile`, else `facts.sessionFile`, else the text's last `Session: ` line."""
+    facts = details.get("facts")
+    for file in (details.get("sessionFile"), facts.get("sessionFile") if isinstance(facts, dict) else None):
+        if isinstance(file, str) and file:
+            return file
+    lines = [
+        line.removeprefix("Session: ") for line in _text(content).split("\n") if line.startswith("Session: ")
+    ]
+    return lines[-1] if lines else None
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _key_entries(data: Record) -> Iterable[KeyEntry]:
+    """The key is a known member, else the first that is not known to be something else (a newer version's key)."""
+    named = [key for key in data if key in KNOWN_KEYS] or [key for key in data if key not in NOT_A_KEY]
+    if named and isinstance(data[named[0]], str):
+        yield KeyEntry(
+            named[0], data[named[0]], {key: value for key, value in data.items() if key != named[0]}
+        )
+
+
+def _results_in(fragment: bytes) -> int:
+    """How many results the fragment may hold: by their marks, as the beginning of one, or as one without beginning."""
+    marks = sum(fragment.count(mark) for mark in _RESULT_MARKS)
+    begun = any(head.startswith(fragment) for head in _RESULT_HEADS)
+    beheaded = not fragment.startswith(b'{"type":"') and b'"sessionFile":"' in fragment
+    return marks or int(begun or beheaded)
+
+
+def _session_files_in(fragment: bytes) -> Iterable[str]:
+    members = _SESSION_MEMBER.findall(fragment)
+    for quoted in members or [b'"%b"' % text for text in _SESSION_TEXT.findall(fragment)]:
+        try:
+            yield json.loads(quoted)
+        except ValueError:
+            continue
