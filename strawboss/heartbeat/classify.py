@@ -89,7 +89,9 @@ def duplicates(records: Iterable[Record]) -> list[str]:
 
 
 def _standing(record: Record, dispatched: Dispatched, now: datetime) -> Standing:
-    if record.is_stale and not (_is_of_an_earlier_worker(record, dispatched) and _within_grace(dispatched, now)):
+    if record.is_stale and not (
+        _is_of_an_earlier_worker(record, dispatched) and _within_grace(dispatched, now)
+    ):
         return Standing.STALE
     if record.is_stale or (record.is_terminal and _is_of_an_earlier_worker(record, dispatched)):
         return _missing(dispatched, now)
@@ -111,4 +113,8 @@ def _within_grace(dispatched: Dispatched, now: datetime) -> bool:
 
 def _is_of_an_earlier_worker(record: Record, dispatched: Dispatched) -> bool:
     # Records carry whole seconds: a beat of the dispatch's own second is the new worker's.
-    return record.at is not None and isinstance(dispatched, datetime) and record.at < dispatched.replace(microsecond=0)
+    return (
+        record.at is not None
+        and isinstance(dispatched, datetime)
+        and record.at < dispatched.replace(microsecond=0)
+    )

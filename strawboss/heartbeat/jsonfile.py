@@ -16,7 +16,9 @@ from strawboss.files import make_private_directory, write_atomically
 
 # The largest honest record is a few kB. A bigger file is a mistake or an attack and is not worth its memory.
 LARGEST_FILE = 1 << 20
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_OPEN_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,9 @@ def _decode_leniently(raw: bytes) -> Any:
         value = json.loads(raw.decode("utf-8", "replace"), parse_constant=_refuse_constant)
         return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        return Broken("malformed JSON: " + (str(error) if isinstance(error, ValueError) else "nested too deeply"))
+        return Broken(
+            "malformed JSON: " + (str(error) if isinstance(error, ValueError) else "nested too deeply")
+        )
 
 
 def _refuse_constant(name: str) -> NoReturn:

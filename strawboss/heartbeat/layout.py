@@ -24,7 +24,9 @@ SLUG_RULE = (
 
 def is_safe_slug(agent_id: str) -> bool:
     """Whether an agent id can name a file without leaving its directory or being taken for another kind of file."""
-    return bool(_SLUG.fullmatch(agent_id)) and ".." not in agent_id and not agent_id.endswith(_RESERVED_ENDINGS)
+    return (
+        bool(_SLUG.fullmatch(agent_id)) and ".." not in agent_id and not agent_id.endswith(_RESERVED_ENDINGS)
+    )
 
 
 @dataclass(frozen=True, slots=True)

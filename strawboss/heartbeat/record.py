@@ -59,7 +59,9 @@ class Record(msgspec.Struct, frozen=True):
         return self.agent_id or self.stem
 
 
-def examine(path: str, stem: str, content: dict[str, Any] | Broken, now: datetime, stale_after: float) -> Record:
+def examine(
+    path: str, stem: str, content: dict[str, Any] | Broken, now: datetime, stale_after: float
+) -> Record:
     """Judge one file's content. Stale is strictly older than `stale_after` seconds and not terminal."""
     if isinstance(content, Broken):
         return Record(path, stem, (content.reason,))
@@ -95,7 +97,9 @@ def _failures(
 ) -> Iterator[str]:
     if missing := [name for name in REQUIRED_FIELDS if name not in content]:
         yield f"missing {', '.join(missing)}"
-    if foreign := [name for name in REQUIRED_FIELDS if name in content and not isinstance(content[name], str)]:
+    if foreign := [
+        name for name in REQUIRED_FIELDS if name in content and not isinstance(content[name], str)
+    ]:
         yield f"not a string: {', '.join(foreign)}"
     if "wait_kind" in content and content["wait_kind"] not in WAIT_KINDS:
         yield f"unknown wait_kind {_shown(content['wait_kind'])}; one of {', '.join(WAIT_KINDS)}"
@@ -129,7 +133,12 @@ def _text(content: dict[str, Any], name: str) -> str | None:
 def _integer(content: dict[str, Any], name: str) -> int | None:
     # JSON knows one kind of number: 1e3 is an integer, true is none, and beyond 2**53 other tools lose digits.
     value = content.get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value // 1 or abs(value) > 2**53:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or value != value // 1
+        or abs(value) > 2**53
+    ):
         return None
     return int(value)
 

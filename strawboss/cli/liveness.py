@@ -1,0 +1,209 @@
+"""`agent:monitor`, `verify:subagent-alive`, `agent:beat`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+
+from strawboss.cli.heartbeat_params import (
+    DIRECTORY,
+    SLUG,
+    TEXT,
+    UTC_TIME,
+    json_option,
+    say_error,
+    say_json,
+    sweep_options,
+    target_option,
+)
+from strawboss.cli.params import DURATION
+from strawboss.cli.tables import plain, show_table
+from strawboss.heartbeat import alive, monitor
+from strawboss.heartbeat.attempts.lookup import dispatch_time
+from strawboss.heartbeat.beats import next_beat
+from strawboss.heartbeat.classify import Status
+from strawboss.heartbeat.clocks import Look, sleep_clock, slept_between
+from strawboss.heartbeat.keeper import keep_beating
+from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.record import PHASES, TERMINAL_STATES, WAIT_KINDS
+from strawboss.heartbeat.sweep import Sweep, sweep
+from strawboss.heartbeat.utc import age_text, utc_now
+from strawboss.heartbeat.writer import CADENCE_SECONDS, write
+from strawboss.identity import ProcessIdentity, identify
+
+COLUMNS = ("agent -- status", "age", "phase", "waits for", "PR", "message", "what to do")
+STYLES = {
+    Status.OK: "green",
+    Status.TERMINAL: "dim",
+    Status.STALE: "bold red",
+    Status.MALFORMED: "bold yellow",
+    Status.STALE_MALFORMED: "bold red",
+}
+
+
+@click.command("agent:monitor")
+@sweep_options
+@json_option
+@click.option("--watch", is_flag=True, help="Look again and again, until interrupted.")
+@click.option(
+    "--every", type=DURATION, default="10s", show_default=True, help="Pause between looks of --watch."
+)
+def agent_monitor(
+    scratch_dirs: tuple[str, ...], threshold_minutes: float, as_json: bool, watch: bool, every: float
+) -> int:
+    """Liveness of every agent that writes heartbeats.
+
+    Exit 0: all well. 1: a record is stale or malformed. 2: no such directory and no record.
+    """
+    if watch:
+        _watch(scratch_dirs, threshold_minutes, as_json, every)
+    swept = sweep(scratch_dirs, utc_now(), threshold_minutes * 60)
+    _show(swept, as_json)
+    return monitor.exit_code(swept)
+
+
+def _watch(scratch_dirs: tuple[str, ...], threshold_minutes: float, as_json: bool, every: float) -> None:
+    before, slept, slept_at = None, 0.0, 0.0
+    while True:
+        now = Look(time.time(), time.monotonic())
+        if jump := slept_between(before, now):
+            slept, slept_at = jump, now.monotonic
+        if sys.stdout.isatty():
+            click.clear()
+        _show(sweep(scratch_dirs, utc_now(), threshold_minutes * 60), as_json)
+        if slept and now.monotonic - slept_at < threshold_minutes * 60:
+            say_error(
+                f"Resumed from sleep: for {age_text(slept)} nobody could beat; old beats prove nothing yet"
+            )
+        before = now
+        time.sleep(every)
+
+
+def _show(swept: Sweep, as_json: bool) -> None:
+    clock = sleep_clock()
+    if as_json:
+        return say_json(monitor.report(swept, clock))
+    if swept.records:
+        show_table(COLUMNS, [_row(line) for line in monitor.lines(swept, clock)])
+    for error in swept.errors:
+        click.echo(f"Cannot look into {plain(error)}: create it when dispatching, or mend --scratch-dir")
+    click.echo(monitor.result_line(swept))
+    return None
+
+
+def _row(line: monitor.Line) -> list[str | Text]:
+    style = STYLES[line.status]
+    head = Text(f"{plain(line.label)} -- {line.status.value}", style)
+    waits = (line.age, line.phase, line.waits_for, line.pull_request, line.message)
+    return [head, *waits, Text(plain(line.next_step), "" if line.status is Status.OK else style)]
+
+
+@click.command("verify:subagent-alive")
+@sweep_options
+@click.option(
+    "--require-agent", "required", multiple=True, type=TEXT, help="Worker that must be alive; repeatable."
+)
+@click.option(
+    "--dispatched-at", type=UTC_TIME, help="When the workers were dispatched; otherwise from the ledger."
+)
+@click.option("--project-root", type=DIRECTORY, default=".", help="Where the ledger of delivery attempts is.")
+@json_option
+def verify_subagent_alive(
+    scratch_dirs: tuple[str, ...],
+    threshold_minutes: float,
+    required: tuple[str, ...],
+    dispatched_at: datetime | None,
+    project_root: Path,
+    as_json: bool,
+) -> int:
+    """Fail-closed liveness gate.
+
+    Exit 0: all required workers are alive. 1: not; REDISPATCH_OK names those that may be replaced. 2: nothing to see.
+    """
+    swept = sweep(scratch_dirs, utc_now(), threshold_minutes * 60)
+    verdict = alive.decide(swept, required, lambda agent: dispatched_at or dispatch_time(project_root, agent))
+    activity = alive.git_activity(verdict)
+    if as_json:
+        say_json(alive.report(verdict, activity))
+    elif verdict.exit_code == 0:
+        click.echo(alive.success_text(verdict))
+    elif verdict.exit_code == 2:
+        for error in swept.errors:
+            say_error(f"verify_subagent_alive: config error: {plain(error)}")
+    else:
+        for line in alive.failure_lines(verdict, activity):
+            say_error(plain(line))
+    return verdict.exit_code
+
+
+@click.command("agent:beat")
+@click.option(
+    "--agent", "--agent-id", required=True, type=SLUG, envvar="STRAWBOSS_AGENT_ID", show_envvar=True
+)
+@click.option(
+    "--parent-id", type=TEXT, envvar="STRAWBOSS_PARENT_ID", show_envvar=True, help="Who it reports to."
+)
+@click.option("--message", type=TEXT, help="One line: what the agent does right now.")
+@click.option("--phase", type=click.Choice(PHASES), help="'starting' at first, then as before.")
+@click.option(
+    "--terminal-state", type=click.Choice(TERMINAL_STATES), help="With --while: what its end means."
+)
+@click.option("--pr", "pr_number", type=click.IntRange(min=1))
+@click.option("--wait-kind", type=click.Choice(WAIT_KINDS), help="What a wait is blocked on.")
+@click.option("--head-sha", type=TEXT)
+@target_option
+@click.option("--scratch-dir", type=DIRECTORY, help="Status directory, if not that of the worktree.")
+@click.option("--every", type=DURATION, help="With --while: pause between beats; 90s if absent.")
+@click.option(
+    "--while", "process", type=click.IntRange(min=1), metavar="PID", help="Keep beating for this process."
+)
+def agent_beat(
+    agent: str,
+    target: Path | None,
+    scratch_dir: Path | None,
+    every: float | None,
+    process: int | None,
+    terminal_state: str | None,
+    **said: Any,
+) -> int:
+    """Write a heartbeat; with --while, keep writing for a process and end with its terminal record.
+
+    What is not given stays as the agent's last record has it.
+    """
+    if every and not process:
+        raise click.UsageError(
+            "--every needs --while PID: without a process there is nothing to keep beating for"
+        )
+    identity = _running(process) if process else None
+    directory = scratch_dir or Worktree(target or Path()).status_directory
+    try:
+        beat = next_beat(directory, agent, terminal_state=None if process else terminal_state, **said)
+        path = write(directory, beat, utc_now())
+        click.echo(f"agent:beat: {agent} {beat.phase} in {plain(str(path))}")
+        if identity:
+            pause = every or CADENCE_SECONDS
+            keep_beating(directory, beat, identity, pause, terminal_state or "ERRORED", _report_trouble)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(f"cannot write the heartbeat: {error}") from None
+    return 0
+
+
+def _running(pid: int) -> ProcessIdentity:
+    identity = identify(pid)
+    if identity is None:
+        raise click.BadParameter(
+            f"no process {pid} to be seen; give the pid of a running one", param_hint="--while"
+        )
+    return identity
+
+
+def _report_trouble(error: OSError) -> None:
+    say_error(f"agent:beat: {plain(str(error))}; trying again")

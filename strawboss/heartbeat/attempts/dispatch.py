@@ -1,0 +1,201 @@
+"""`swarm:pre-dispatch`: begin, complete and cancel attempts under the ledger's lock, ask pre-cancel before a cancel.
+
+Exit codes: 0 done, 1 refused, 2 the ledger cannot be used. A refused action changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from strawboss.files import FILE_MODE, make_private_directory
+from strawboss.heartbeat.attempts import ledger
+from strawboss.heartbeat.attempts.decide import may_begin
+from strawboss.heartbeat.attempts.ledger import Attempt, Unit, UnitKey
+from strawboss.heartbeat.attempts.lock import LedgerHeldError, locked
+from strawboss.heartbeat.jsonfile import Broken
+from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.precancel import Outcome as PreCancelOutcome
+
+DEFAULT_WORKFLOW = "drive-to:merge-ready"
+LOCK_TIMEOUT_SECONDS = 10.0
+# Ours beside the other tools' key, whose lower case cannot be turned into a path again.
+_PATH_KEY = "targetPath"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One unit of one project: `target` as the caller spelled it."""
+
+    project_root: Path
+    scope: str
+    target: str
+    workflow: str = DEFAULT_WORKFLOW
+
+    @property
+    def key(self) -> UnitKey:
+        return UnitKey(self.scope, ledger.target_key(self.target, self.project_root), self.workflow)
+
+    @property
+    def directory(self) -> Path:
+        return ledger.ledger_directory(self.project_root)
+
+    @property
+    def path(self) -> Path:
+        """The target as a path below the project; it need not exist."""
+        return self.project_root / self.target
+
+    @property
+    def worktree(self) -> Worktree:
+        """Where the worker's files are: the target if it is a directory, else the project."""
+        return Worktree(self.path if self.path.is_dir() else self.project_root)
+
+    @property
+    def is_worktree(self) -> bool:
+        """Whether the target exists and looks like the tree of a worker, not like a plain folder of the project."""
+        target = self.target
+        by_name = (
+            os.path.isabs(target)  # noqa: PTH117 - a string that is no path yet
+            or target.startswith((".", ".deft-scratch/", "worktrees/"))
+            or "\\" in target
+            or target[1:2] == ":"
+        )
+        return self.path.is_dir() and (by_name or (self.path / ".git").exists())
+
+
+class Outcome(msgspec.Struct, frozen=True, rename="camel"):
+    """`swarm:pre-dispatch --json`."""
+
+    exit_code: int
+    decision: str
+    reason: str
+    action: str
+    scope_id: str
+    target_id: str
+    workflow_id: str
+    attempt: dict[str, Any] | None
+    active_attempt_ids: list[str]
+
+
+def begin(
+    place: Place, revision: str, worker_id: str | None, external_run_id: str | None, now: datetime
+) -> Outcome:
+    """Make the worker's status directory and, if the unit may have another attempt, its row."""
+
+    def act(unit: Unit) -> Outcome:
+        active = (*unit.active, *_active_elsewhere(place, unit))
+        decision = may_begin(unit, active, revision)
+        if not decision.allowed:
+            return _outcome(place, "begin", 1, decision.code, decision.reason, None, active)
+        trigger = "automatic" if not unit.attempts else "retry"
+        attempt = ledger.new_attempt(revision, now, worker_id, external_run_id, trigger)
+        named = replace(unit, raw=unit.raw | {_PATH_KEY: str(place.path.absolute())})
+        ledger.write_unit(place.directory, ledger.begun(named, attempt), now)
+        return _outcome(place, "begin", 0, decision.code, decision.reason, attempt, (attempt,))
+
+    try:
+        if place.is_worktree:
+            make_private_directory(place.worktree.status_directory)
+    except OSError as error:
+        return _unusable(place, "begin", f"cannot make the status directory: {error}")
+    return _with_unit(place, "begin", act)
+
+
+def complete(place: Place, status: str, attempt_id: str | None, now: datetime) -> Outcome:
+    """End an attempt with its outcome."""
+
+    def act(unit: Unit) -> Outcome:
+        attempt = _chosen(unit, attempt_id)
+        if attempt is None:
+            return _none_active(place, "complete", unit, attempt_id)
+        ledger.write_unit(place.directory, ledger.closed(unit, attempt, status, now), now)
+        return _outcome(place, "complete", 0, "COMPLETED", f"attempt {attempt.id} {status}", attempt, ())
+
+    return _with_unit(place, "complete", act)
+
+
+def cancel(
+    place: Place, attempt_id: str | None, ask: Callable[[Attempt], PreCancelOutcome], now: datetime
+) -> Outcome:
+    """Cancel an active attempt if pre-cancel clears; the lock is held over the question and the write."""
+
+    def act(unit: Unit) -> Outcome:
+        attempt = _chosen(unit, attempt_id)
+        if attempt is None:
+            return _none_active(place, "cancel", unit, attempt_id)
+        asked = ask(attempt)
+        if not asked.ok:
+            reason = f"pre-cancel refused: {asked.message}"
+            return _outcome(place, "cancel", asked.exit_code, "REFUSED", reason, attempt, unit.active)
+        after = ledger.closed(unit, attempt, "cancelled", now)
+        ledger.write_unit(place.directory, after, now)
+        return _outcome(place, "cancel", 0, "CANCELLED", asked.message, attempt, after.active)
+
+    return _with_unit(place, "cancel", act)
+
+
+def _with_unit(place: Place, action: str, act: Callable[[Unit], Outcome]) -> Outcome:
+    path = place.directory / place.key.file_name
+    try:
+        make_private_directory(place.directory)
+        # One gate for the whole ledger as well: two names of one worktree are two files.
+        with FileLock(place.directory / ".lock", timeout=LOCK_TIMEOUT_SECONDS, mode=FILE_MODE), locked(path):
+            unit = ledger.read_unit(path)
+            if isinstance(unit, Broken):
+                return _unusable(place, action, unit.reason)
+            return act(unit or Unit(place.key))
+    except (LedgerHeldError, Timeout, _DamagedError) as trouble:
+        return _unusable(place, action, str(trouble))
+    except OSError as error:
+        return _unusable(place, action, f"{error.filename or path}: {error.strerror or error}")
+
+
+class _DamagedError(Exception):
+    """A unit that may be the very one asked about cannot be read."""
+
+
+def _active_elsewhere(place: Place, unit: Unit) -> Iterator[Attempt]:
+    """Active attempts of units that name the same worktree another way, such as through a link."""
+    here = os.path.realpath(place.path)
+    for other in ledger.all_units(place.directory):
+        if isinstance(other, Broken):
+            raise _DamagedError(other.reason)
+        if other.key == unit.key or (other.key.scope, other.key.workflow) != (place.scope, place.workflow):
+            continue
+        if os.path.realpath(str(other.raw.get(_PATH_KEY) or other.key.target)) == here:
+            yield from other.active
+
+
+def _chosen(unit: Unit, attempt_id: str | None) -> Attempt | None:
+    return next((attempt for attempt in reversed(unit.active) if attempt_id in (None, attempt.id)), None)
+
+
+def _none_active(place: Place, action: str, unit: Unit, attempt_id: str | None) -> Outcome:
+    what = f"attempt {attempt_id} is not active" if attempt_id else "no active attempt"
+    return _outcome(place, action, 1, "NO_ACTIVE_ATTEMPT", what, None, unit.active)
+
+
+def _unusable(place: Place, action: str, reason: str) -> Outcome:
+    return _outcome(place, action, 2, "LEDGER_UNUSABLE", reason, None, ())
+
+
+def _outcome(
+    place: Place,
+    action: str,
+    exit_code: int,
+    decision: str,
+    reason: str,
+    attempt: Attempt | None,
+    active: tuple[Attempt, ...],
+) -> Outcome:
+    key = place.key
+    ids = [each.id for each in active]
+    raw = attempt.raw if attempt else None
+    return Outcome(exit_code, decision, reason, action, key.scope, key.target, key.workflow, raw, ids)

@@ -1,0 +1,216 @@
+"""`subagent:pre-cancel`: ask before you cancel. Green only by one of three branches, in this order (spec/2, #5278):
+
+(a) the canceller's own status request was acknowledged, or waited unread for the whole observed window;
+(b) the child is proven dead by the one classifier;
+(c) force, with a reason that is printed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from strawboss.heartbeat.classify import STARTUP_GRACE_SECONDS, Dispatched, Judgement, Standing, judge
+from strawboss.heartbeat.firstseen import first_seen
+from strawboss.heartbeat.jsonfile import Broken
+from strawboss.heartbeat.layout import SLUG_RULE, is_safe_slug
+from strawboss.heartbeat.record import Record
+from strawboss.heartbeat.steer import Inbox, Steer, read_inbox
+from strawboss.heartbeat.sweep import sweep
+from strawboss.heartbeat.utc import format_utc
+
+OBSERVED_WINDOW_SECONDS = STARTUP_GRACE_SECONDS
+FORWARD_SKEW_SECONDS = 60.0
+STATUS_REQUESTS = ("note", "correction")
+
+_HEARTBEAT_CLEARS = {
+    Standing.STALE: "heartbeat-stale-or-missing-after-first",
+    Standing.MISSING_AFTER_GRACE: "heartbeat-grace-expired-missing",
+}
+_HEARTBEAT_REFUSES = {
+    Standing.ALIVE: (
+        "heartbeat-fresh",
+        "its heartbeat is fresh or terminal: steer it, or collect its result",
+    ),
+    Standing.MALFORMED: ("heartbeat-malformed", "its heartbeat cannot be trusted: {failures}"),
+    Standing.WITHIN_GRACE: ("heartbeat-within-grace", "it is within its startup grace of 3 minutes: wait"),
+    Standing.MISSING_GRACE_UNSAID: (
+        "heartbeat-within-grace",
+        "no record and no dispatch time: give --dispatch-started-at",
+    ),
+    Standing.MISSING_GRACE_UNKNOWN: (
+        "heartbeat-within-grace",
+        "no record, and the dispatch time cannot be read: give --dispatch-started-at",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Who wants to cancel whom, and where to look. `window` in seconds."""
+
+    agent_id: str
+    canceller_id: str
+    steer_directory: Path
+    scratch_directory: Path
+    first_seen_directory: Path
+    dispatched: Dispatched = None
+    expected_worker: str | None = None
+    window: float = OBSERVED_WINDOW_SECONDS
+    force: bool = False
+    reason: str = ""
+
+
+class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`subagent:pre-cancel --json`. Exactly one of `clear_reason` and `refuse_reason` is set."""
+
+    ok: bool
+    agent_id: str
+    canceller_id: str
+    clear_reason: str | None
+    refuse_reason: str | None
+    first_seen_at: str | None
+    matching_steer_id: str | None
+    message: str
+    exit_code: int
+
+
+def check(request: Request, now: datetime) -> Outcome:
+    """The gate. Writes nothing but the first-seen stamp."""
+    if not is_safe_slug(request.agent_id):
+        return _refuse(request, "missing-agent", f"--agent must be {SLUG_RULE}", code=2)
+    if not request.canceller_id.strip():
+        return _refuse(
+            request, "missing-canceller", "--canceller-id is blank; say who wants to cancel", code=2
+        )
+    if request.expected_worker not in (None, request.agent_id):
+        return _refuse(request, "identity-mismatch", f"the attempt's worker is {request.expected_worker}")
+    if request.force and not request.reason.strip():
+        return _refuse(request, "config", "--force needs --reason with a text that says why", code=2)
+    outcome = _ask(request, now)
+    if outcome.ok or not request.force:
+        return outcome
+    return _clear(request, "force", f"FORCE: {request.reason.strip()} (otherwise: {outcome.message})")
+
+
+def _ask(request: Request, now: datetime) -> Outcome:
+    try:
+        if request.steer_directory.exists() and not request.steer_directory.is_dir():
+            return _refuse(request, "config", f"{request.steer_directory} is not a directory", code=2)
+        return _by_steer(request, read_inbox(request.steer_directory, request.agent_id), now)
+    except OSError as error:
+        return _refuse(request, "config", f"{error.filename or ''}: {error.strerror or error}", code=2)
+
+
+def _by_steer(request: Request, inbox: Inbox, now: datetime) -> Outcome:
+    steer = inbox.steer
+    if isinstance(steer, Broken):
+        return _refuse(request, "parse_failures", f"the inbox {inbox.path} does not parse: {steer.reason}")
+    if steer is None or steer.expired(now):
+        return _by_heartbeat(request, now)
+    if steer.writer_id == request.canceller_id and steer.kind in STATUS_REQUESTS:
+        return _by_status_request(request, steer, inbox.acked, now)
+    if inbox.acked:
+        return _by_heartbeat(request, now)
+    return _unless_dead(
+        request,
+        now,
+        _refuse(
+            request,
+            "writer-mismatch",
+            f"a {steer.kind} of {steer.writer_id} waits unread, no status request of yours",
+        ),
+    )
+
+
+def _by_status_request(request: Request, steer: Steer, acked: bool, now: datetime) -> Outcome:
+    if acked:
+        return _clear(request, "steer-acked", "it acknowledged your status request", steer)
+    seen = first_seen(request.first_seen_directory, steer, request.canceller_id, now)
+    if isinstance(seen, Broken):
+        return _refuse(
+            request, "config", f"{seen.reason}; remove it by hand if it is not yours", steer, code=2
+        )
+    if (steer.written_at - seen).total_seconds() > FORWARD_SKEW_SECONDS:
+        return _refuse(
+            request, "forward-skew", "the steer says it was written after it was first seen", steer, seen
+        )
+    watched = (now - seen).total_seconds()
+    if watched >= request.window:
+        return _clear(
+            request, "steer-observed-window", f"your status request waited {watched:.0f} s", steer, seen
+        )
+    left = f"your status request waits unread for {watched:.0f} of {request.window:.0f} s"
+    return _unless_dead(request, now, _refuse(request, "observed-window-incomplete", left, steer, seen))
+
+
+def _unless_dead(request: Request, now: datetime, refused: Outcome) -> Outcome:
+    by_heartbeat = _by_heartbeat(request, now)
+    return by_heartbeat if by_heartbeat.ok else refused
+
+
+def _by_heartbeat(request: Request, now: datetime) -> Outcome:
+    records = _records(request.scratch_directory, now)
+    if isinstance(records, Broken):
+        return _refuse(request, "config", records.reason, code=2)
+    judged = judge(request.agent_id, records, request.dispatched, now)
+    if judged.takeover and judged.standing in _HEARTBEAT_CLEARS:
+        return _clear(request, _HEARTBEAT_CLEARS[judged.standing], "its heartbeat proves it dead")
+    return _refuse(request, *_heartbeat_refusal(judged))
+
+
+def _heartbeat_refusal(judged: Judgement) -> tuple[str, str]:
+    if judged.standing in _HEARTBEAT_CLEARS:
+        return "heartbeat-malformed", f"{len(judged.copies)} records claim this name, and not all are dead"
+    reason, text = _HEARTBEAT_REFUSES[judged.standing]
+    return reason, text.format(failures="; ".join(judged.record.failures if judged.record else ()))
+
+
+def _records(directory: Path, now: datetime) -> tuple[Record, ...] | Broken:
+    # A directory that was never made is a worker that never beat; one that cannot be read is unknown.
+    if not directory.exists():
+        return ()
+    swept = sweep([str(directory)], now)
+    return Broken(swept.errors[0]) if swept.errors else swept.records
+
+
+def _clear(
+    request: Request, reason: str, why: str, steer: Steer | None = None, seen: datetime | None = None
+) -> Outcome:
+    return _outcome(request, reason, None, why, steer, seen, 0)
+
+
+def _refuse(
+    request: Request,
+    reason: str,
+    why: str,
+    steer: Steer | None = None,
+    seen: datetime | None = None,
+    code: int = 1,
+) -> Outcome:
+    return _outcome(request, None, reason, why, steer, seen, code)
+
+
+def _outcome(
+    request: Request,
+    clear: str | None,
+    refuse: str | None,
+    why: str,
+    steer: Steer | None,
+    seen: datetime | None,
+    code: int,
+) -> Outcome:
+    return Outcome(
+        ok=code == 0,
+        agent_id=request.agent_id,
+        canceller_id=request.canceller_id,
+        clear_reason=clear,
+        refuse_reason=refuse,
+        first_seen_at=format_utc(seen) if seen else None,
+        matching_steer_id=steer.steer_id if steer else None,
+        message=f"subagent:pre-cancel: {clear or refuse}: {why}",
+        exit_code=code,
+    )
