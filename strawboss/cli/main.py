@@ -10,7 +10,23 @@ import click
 # command → the module of strawboss.cli that holds it. Modules are imported when their command is used: the
 # process inside pi starts through here too and must not pay for the others.
 COMMANDS = {
+    "agent:beat": "liveness",
+    "agent:monitor": "liveness",
+    "verify:subagent-alive": "liveness",
+    "subagent:steer": "steering",
+    "subagent:inbox": "steering",
+    "subagent:ack": "steering",
+    "verify:subagent-steer": "steering",
+    "subagent:pre-cancel": "dispatch",
+    "swarm:pre-dispatch": "dispatch",
+    "occupancy": "occupancy",
+    "verify:review-monitor": "github",
+    "github-auth-modes": "github",
     "replay": "replay",
+    "run": "run",
+    "install": "setup",
+    "uninstall": "setup",
+    "doctor": "setup",
     "explain": "replay",
 }
 

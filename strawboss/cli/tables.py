@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from strawboss.plain import plain as plain
+
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
     """Print one table to stdout. Cells are data: markup and control characters in them mean nothing."""
@@ -30,11 +32,6 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     """GitHub-style table, one line a row."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(_escaped(plain(cell)) for cell in line) + " |" for line in lines)
-
-
-def plain(text: str) -> str:
-    """One printable line: names from other programs may hold newlines and terminal escapes."""
-    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _drawn(cell: str | Text) -> Text:

@@ -1,0 +1,71 @@
+"""What a started session means for the core: the launcher, where its runs lie, and why nothing can be done for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from strawboss.config import Config
+from strawboss.pi.protocol import PROTOCOL, Started
+from strawboss.recovery.evidence import Launcher
+from strawboss.runs.disk import Disk
+
+POLICY_SUFFIX = ".pi-herdr-subagent-policy.json"
+
+
+def reason_to_stay_off(started: Started) -> str:
+    """Why this session cannot be worked for; "" when it can."""
+    if started.protocol != PROTOCOL:
+        return (
+            f"its extension speaks protocol {started.protocol}, this process {PROTOCOL}; "
+            "run `strawboss install` and then /reload"
+        )
+    if not started.id:
+        return "pi gave this session no id"
+    return "" if started.file else "pi keeps no file for this session, so nothing can be written down"
+
+
+def launcher_of(started: Started, config: Config, platform: str) -> Launcher:
+    assert started.file is not None
+    resolve = resolver(started.cwd)
+    file = resolve(started.file)
+    return Launcher(
+        id=started.id,
+        name=started.name,
+        file=file,
+        cwd=started.cwd,
+        pid=started.pids.get("pi"),
+        pane=started.pane,
+        platform=platform,
+        tower=config.role == "tower",
+        nested=_is_nested(file),
+    )
+
+
+def disk_of(launcher: Launcher, artifacts: str) -> Disk:
+    locate: Callable[[str], Path] = lambda path: Path(launcher.cwd, path)  # noqa: E731
+    return Disk(launcher.file, artifacts, locate, resolver(launcher.cwd), launcher.id)
+
+
+def artifacts_directory(started: Started, file: str) -> str:
+    """`artifacts/<session id>` beside the session file, unless it is only where pi keeps sessions now."""
+    parents = [os.path.dirname(file), *([started.dir] if started.dir else [])]  # noqa: PTH120 - kept as pi wrote it
+    candidates = [os.path.join(parent, "artifacts", started.id) for parent in parents]  # noqa: PTH118
+    return next((path for path in candidates if os.path.isdir(path)), candidates[0])  # noqa: PTH112
+
+
+def resolver(cwd: str) -> Callable[[str], str]:
+    """Session files are compared in this form: absolute, no `..`, no symlinks; relative ones are the launcher's."""
+    return lambda path: os.path.realpath(os.path.join(cwd, path))  # noqa: PTH118
+
+
+def _is_nested(file: str) -> bool:
+    """Whether a policy sidecar says the session is a subagent's; one that cannot be looked for counts as there."""
+    try:
+        os.lstat(file + POLICY_SUFFIX)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,1 @@
+"""The process's side of the extension's protocol; the extension itself lies in `extension/`."""

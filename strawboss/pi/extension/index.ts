@@ -1,0 +1,249 @@
+/**
+ * strawboss inside pi: starts `strawboss run` for every session in herdr that is not a subagent, answers what only
+ * code inside pi can answer, does what only code inside pi can do, and ends the process with the session.
+ * Every decision is in the process. JSON-RPC 2.0, one object a line, over its stdin and stdout.
+ * An exception that leaves this file could end pi, and a context outlives its session only to throw: so everything
+ * pi or Node calls here is wrapped, and `session` is dropped in session_shutdown.
+ *
+ * Usage: `strawboss install` (that is `pi install <this directory>`); `/strawboss` shows each run and its state.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type ExtensionAPI, type ExtensionContext, getAgentDir, VERSION } from "@earendil-works/pi-coding-agent";
+
+const PROTOCOL = 1;
+const CUSTOM_TYPE = "straw-boss";
+const MAX_LINE = 1 << 20;
+const RESTART_PAUSES_MS = [500, 2000, 8000];
+const RUNS_WELL_MS = 600_000; // a process that lived this long earns its three restarts anew
+const LAST_CALL_MS = 2000; // the process ends by itself within a second
+const STATUS_MS = 3000;
+const REPAIR = "run `strawboss install` (after `pip install strawboss`, if it is gone), then /reload";
+
+// What pi-herdr-agents gives the pi of a child. Its PI_SUBAGENT_* settings for people are not among them.
+const CHILD_VARIABLE =
+	/^PI_SUBAGENT_(ACTIVITY_FILE|AGENT|AUTO_EXIT|GENERATION_ID|ID|NAME|PERSISTENT|PROCESS_FILE|SESSION|SURFACE|TASK_ID)$/;
+
+type Params = Record<string, any>;
+type Answers = Record<string, (params: Params) => unknown>;
+
+const warned = new Set<string>(); // of this pi, not of one session: /new must not repeat a warning
+
+export default function strawboss(pi: ExtensionAPI) {
+	let session: Process | undefined;
+	let off = "no session has started yet";
+	let running = false;
+	let compacting = false;
+
+	const on = (name: string, handler: (event: any, ctx: ExtensionContext) => void) =>
+		pi.on(name as any, (event: any, ctx: ExtensionContext) => quietly(() => handler(event, ctx)));
+
+	on("session_start", (event, ctx) => {
+		session?.end();
+		off = reasonToStayOff(ctx);
+		if (off) return;
+		session = new Process(started(event.reason, ctx), answers(ctx), (text) => warnOnce(ctx, text));
+		session.start();
+	});
+	on("session_shutdown", ({ reason }) => {
+		session?.end({ reason });
+		session = undefined;
+	});
+	on("agent_start", () => void (running = true));
+	on("agent_settled", (event) => {
+		running = false;
+		session?.send({ method: "session.settled", params: { aborted: event.aborted === true } });
+	});
+	on("session_before_compact", () => void (compacting = true));
+	for (const end of ["session_compact", "session_compact_failed"]) on(end, () => void (compacting = false));
+	on("message_end", ({ message: { customType, details } }) => {
+		if (customType === CUSTOM_TYPE) session?.send({ method: "session.entry", params: { id: details?.id } });
+	});
+	pi.registerCommand("strawboss", {
+		description: "Show what strawboss knows of the subagents this session launched",
+		handler: async (_args, ctx) => {
+			const lines = session ? await session.status() : [`strawboss is off: ${off}`];
+			quietly(() => ctx.ui.notify(lines.join("\n"), "info"));
+		},
+	});
+
+	/** Neither idle nor in a run: a compaction, beside which a message would start a run (or one is being prepared). */
+	function state(ctx: ExtensionContext) {
+		const idle = ctx.isIdle();
+		compacting &&= !idle; // a compaction that was called off tells nobody
+		return { idle, compacting: compacting || !(idle || running) };
+	}
+
+	function answers(ctx: ExtensionContext): Answers {
+		return {
+			"registry.read": readRegistry,
+			"session.state": () => state(ctx),
+			// What came as JSON can be written as JSON: pi spoils a new session's file with anything else.
+			"session.append": ({ data }) => (pi.appendEntry(CUSTOM_TYPE, data), "appended"),
+			"session.tell": ({ text, ...details }) => {
+				if (state(ctx).compacting) return "compacting";
+				const message = { customType: CUSTOM_TYPE, content: String(text), display: true, details };
+				pi.sendMessage(message, { triggerTurn: true, deliverAs: "steer" });
+				return "told";
+			},
+			"ui.notify": ({ level, text }) => (ctx.ui.notify(String(text), level === "warning" ? "warning" : "info"), true),
+			"ui.status": ({ text }) => (ctx.ui.setStatus("strawboss", text ? String(text) : undefined), true),
+		};
+	}
+}
+
+function reasonToStayOff(ctx: ExtensionContext): string {
+	if (process.env.HERDR_ENV !== "1") return "this pi does not run in herdr";
+	if (Object.keys(process.env).some((name) => CHILD_VARIABLE.test(name))) return "this session is a subagent";
+	return ctx.mode === "tui" || ctx.mode === "rpc" ? "" : `this pi runs in ${ctx.mode} mode`;
+}
+
+function started(reason: string, { sessionManager, mode }: ExtensionContext): Params {
+	return {
+		protocol: PROTOCOL, reason, mode,
+		id: sessionManager.getSessionId(),
+		file: sessionManager.getSessionFile() ?? null,
+		dir: sessionManager.getSessionDir() ?? null,
+		name: sessionManager.getSessionName() ?? "",
+		cwd: sessionManager.getCwd(),
+		pane: process.env.HERDR_PANE_ID ?? null,
+		pids: { pi: process.pid },
+		versions: { pi: VERSION, node: process.versions.node },
+	};
+}
+
+/** The ids pi-herdr-agents tracks in this process; unreadable unless its Map is there and holds what is expected. */
+function readRegistry() {
+	const tracked = (globalThis as any)[Symbol.for("pi-subagents/runtime")]?.runningSubagents;
+	if (Object.prototype.toString.call(tracked) !== "[object Map]") return { readable: false };
+	const ids = [...tracked.keys()];
+	return ids.every((id) => typeof id === "string") ? { readable: true, ids } : { readable: false };
+}
+
+/** The file is written by `strawboss install`. */
+const interpreter = () =>
+	process.env.STRAWBOSS_PYTHON || String(JSON.parse(readFileSync(join(getAgentDir(), "strawboss.json"), "utf8")).python);
+
+/** The process of one session: started, restarted after a crash, spoken with, ended. */
+class Process {
+	private child?: ChildProcess;
+	private restart?: NodeJS.Timeout;
+	private over = "";
+	private crashes = 0;
+	private asked = 0;
+	private waiting = new Map<number, (result?: unknown) => void>();
+
+	constructor(private session: Params, private answers: Answers, private warn: (text: string) => void) {}
+
+	start() {
+		try {
+			this.listen(spawn(interpreter(), ["-P", "-m", "strawboss", "run"], { stdio: "pipe", windowsHide: true }));
+			this.send({ method: "session.started", params: this.session });
+		} catch (error) {
+			this.stop(`its Python is not known (${reason(error)}); ${REPAIR}`);
+		}
+	}
+
+	send(message: Params) {
+		const stdin = this.child?.stdin;
+		if (!stdin?.writable || stdin.writableLength > MAX_LINE) return; // one that reads nothing must not fill pi's memory
+		quietly(() => stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`));
+	}
+
+	status(): Promise<string[]> {
+		if (!this.child) return Promise.resolve([`strawboss is off: ${this.over || "its process is being restarted"}`]);
+		const id = ++this.asked;
+		return new Promise((resolve) => {
+			const silence = ["strawboss does not answer"];
+			this.waiting.set(id, (result) => resolve(Array.isArray(result) ? result.map(String) : silence));
+			setTimeout(() => this.answered(id), STATUS_MS).unref();
+			this.send({ id, method: "status" });
+		});
+	}
+
+	end(params: Params = {}) {
+		const child = this.child;
+		this.send({ method: "session.ended", params });
+		this.child = undefined;
+		clearTimeout(this.restart);
+		quietly(() => child?.stdin?.end());
+		setTimeout(() => quietly(() => child?.kill("SIGKILL")), LAST_CALL_MS).unref();
+	}
+
+	private listen(child: ChildProcess) {
+		const startedAt = Date.now();
+		let complaint = "";
+		this.child = child;
+		const unable = (error: Error) => this.stop(`${child.spawnfile} cannot be started (${reason(error)}); ${REPAIR}`);
+		child.on("error", (error) => this.gone(child, () => unable(error)));
+		child.on("close", (code, signal) => {
+			if (Date.now() - startedAt > RUNS_WELL_MS) this.crashes = 0;
+			this.gone(child, () => this.crashed(complaint.trim().split("\n").pop() || `${signal ?? `exit code ${code}`}`));
+		});
+		for (const stream of [child.stdin, child.stdout, child.stderr]) {
+			stream?.on("error", () => {});
+			(stream as any)?.unref?.(); // `pi -p` ends although we listen
+		}
+		child.unref();
+		child.stdout?.setEncoding("utf8").on("data", lines((line) => quietly(() => this.hear(child, JSON.parse(line)))));
+		child.stderr?.setEncoding("utf8").on("data", (text: string) => void (complaint = (complaint + text).slice(-2000)));
+	}
+
+	private hear(child: ChildProcess, message: Params) {
+		if (child !== this.child) return;
+		if (typeof message.method !== "string") return this.answered(message.id, message.result);
+		try {
+			this.send({ id: message.id, result: this.answers[message.method](message.params ?? {}) });
+		} catch (error) {
+			this.send({ id: message.id, error: { code: -32000, message: reason(error) } });
+		}
+	}
+
+	private answered(id: number, result?: unknown) {
+		this.waiting.get(id)?.(result);
+		this.waiting.delete(id);
+	}
+
+	private gone(child: ChildProcess, next: () => void) {
+		if (child !== this.child) return; // already seen to, or the session has ended
+		this.child = undefined;
+		for (const id of [...this.waiting.keys()]) this.answered(id);
+		quietly(next);
+	}
+
+	private crashed(why: string) {
+		if (/No module named|unknown option/i.test(why)) return this.stop(`${why}; ${REPAIR}`);
+		const pause = RESTART_PAUSES_MS[this.crashes++];
+		if (!pause) return this.stop(`its process stopped again and again (${why}); run \`strawboss doctor\``);
+		this.restart = setTimeout(() => this.start(), pause).unref();
+	}
+
+	private stop(why: string) {
+		this.over = why;
+		this.warn(`strawboss is off: ${why}`);
+	}
+}
+
+/** Calls `take` for each whole line; a line longer than MAX_LINE is dropped. */
+function lines(take: (line: string) => void) {
+	let rest = "";
+	return (chunk: string) => {
+		const parts = (rest + chunk).split("\n");
+		rest = (parts.pop() ?? "").slice(0, MAX_LINE);
+		parts.filter(Boolean).forEach(take);
+	};
+}
+
+const reason = (error: any) => String(error?.code ?? error?.message ?? error).slice(0, 300);
+
+function warnOnce(ctx: ExtensionContext, text: string) {
+	if (!warned.has(text)) quietly(() => ctx.ui.notify(text, "warning"));
+	warned.add(text);
+}
+
+function quietly(act: () => void) {
+	try {
+		act();
+	} catch {} // a stale context, a closed pipe: there is nobody left to tell
+}

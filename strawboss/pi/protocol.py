@@ -1,0 +1,84 @@
+"""What is said between the extension and the process: JSON-RPC 2.0, one object a line (DESIGN section 10).
+
+| the process asks | the extension answers |
+|---|---|
+| `registry.read` | `{readable, ids}` |
+| `session.state` | `{idle, compacting}` |
+| `session.append {data}` | `"appended"` |
+| `session.tell {id, runs, text}` | `"told"`, or `"compacting"`: not now |
+| `ui.notify {level, text}` · `ui.status {text or null}` | `true` |
+
+The extension says `session.started`, `session.entry`, `session.settled`, `session.ended`, and asks `status`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+PROTOCOL = 1
+
+
+class Fault(msgspec.Struct, frozen=True):
+    message: str = "no reason given"
+
+
+class Message(msgspec.Struct, frozen=True):
+    """Any line from the extension: a request or notification has a `method`, an answer has not."""
+
+    id: int | None = None
+    method: str | None = None
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    error: Fault | None = None
+
+
+class Started(msgspec.Struct, frozen=True):
+    """`session.started`. `file`: None when pi keeps no session file; `dir`: where pi keeps sessions now."""
+
+    protocol: int
+    id: str
+    reason: str = ""
+    file: str | None = None
+    dir: str | None = None
+    name: str = ""
+    cwd: str = ""
+    pane: str | None = None
+    pids: Mapping[str, int] = {}
+    versions: Mapping[str, str] = {}
+    mode: str = ""
+
+
+class ProtocolOnly(msgspec.Struct, frozen=True):
+    """The one field of `session.started` that every version has."""
+
+    protocol: int
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """`session.entry`: the session has taken the message with this id."""
+
+    id: str
+
+
+class Registry(msgspec.Struct, frozen=True):
+    readable: bool
+    ids: tuple[str, ...] = ()
+
+
+class State(msgspec.Struct, frozen=True):
+    idle: bool
+    compacting: bool
+
+
+def request(number: int, method: str, params: Mapping[str, object]) -> bytes:
+    return _line({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+def answer(number: int, result: object) -> bytes:
+    return _line({"jsonrpc": "2.0", "id": number, "result": result})
+
+
+def _line(message: Mapping[str, object]) -> bytes:
+    return msgspec.json.encode(message) + b"\n"

@@ -1,0 +1,42 @@
+"""What `/strawboss` and the status line show: plain lines, made from the last look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from strawboss.plain import plain
+from strawboss.recovery.watch import Look, RunReport
+
+NAME_LENGTH = 40
+LINE_LENGTH = 300
+
+
+def status_lines(look: Look, ago: float) -> list[str]:
+    """One line a run, the stranded ones first; `ago`: seconds since the look."""
+    runs = sorted(look.runs, key=lambda run: (not run.stranded, run.run))
+    if not runs:
+        return [f"strawboss: this session has launched no subagents (looked {ago:.0f} s ago)"]
+    return [f"strawboss: {_counted(look)} (looked {ago:.0f} s ago)", *map(run_line, runs)]
+
+
+def run_line(run: RunReport) -> str:
+    name = plain(run.name)
+    name = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
+    machine = f"{run.machine}: " if run.machine else ""
+    because = f" — {plain(str(run.obstacle))}" if run.obstacle else ""
+    return f'{plain(run.run)} "{name}" {machine}{run.state}{because}'[:LINE_LENGTH]
+
+
+def status_line(look: Look) -> str | None:
+    """For pi's footer: only while something is stranded."""
+    return f"strawboss: {look.stranded} stranded" if look.stranded else None
+
+
+def log_facts(runs: Iterable[RunReport]) -> dict[str, str]:
+    """Each run's state, without its name: what the log keeps of a look."""
+    return {run.run: f"{run.machine or '-'} {run.state}" for run in runs}
+
+
+def _counted(look: Look) -> str:
+    runs = f"{len(look.runs)} run{'s' if len(look.runs) != 1 else ''}"
+    return f"{runs}, {look.stranded} stranded" if look.stranded else f"{runs}, none stranded"
