@@ -14,7 +14,7 @@
 | `WriteKey` | True when the entry is in the file, False or Unknown otherwise |
 | `ClosePane` · `SendIntercom` · `TellLauncher` | `Outcome` |
 | `Notify` | None |
-| `Pause` | None, after so many seconds on the monotonic clock |
+| `Pause` | the monotonic clock's seconds, after the pause |
 """
 
 from __future__ import annotations
@@ -129,7 +129,15 @@ class Pause:
 
 
 Read = (
-    ReadRegistry | ReadRuns | ReadRun | ReadTranscript | ListSessions | ListPanes | ProcessInfo | ReadTail | ReadSession
+    ReadRegistry
+    | ReadRuns
+    | ReadRun
+    | ReadTranscript
+    | ListSessions
+    | ListPanes
+    | ProcessInfo
+    | ReadTail
+    | ReadSession
 )
 Effect = WriteKey | ClosePane | SendIntercom | TellLauncher | Notify | Pause
 Command = Read | Effect

@@ -13,7 +13,9 @@ from strawboss.recovery.verdict import Unknown, Verdict, no, unknown, yes
 CONDITION = "its turn was cut"
 STEP_ROLES = frozenset({"user", "assistant", "toolResult"})
 QUESTIONS = frozenset({"ask_user_question", "caller_ping"})
-QUESTION_ACTIONS = frozenset({("intercom", "ask"), *(("contact_supervisor", r) for r in ("need_decision", "interview_request"))})
+QUESTION_ACTIONS = frozenset(
+    {("intercom", "ask"), *(("contact_supervisor", r) for r in ("need_decision", "interview_request"))}
+)
 # Only a hang-up proves a restart; a SIGTERM or code 143 may be a kill by hand (spec/1).
 HANG_UP = re.compile(r"Claude Code process (?:terminated by signal SIGHUP\b|exited with code 129\b)")
 ABORT_SECONDS = 2.0
@@ -55,7 +57,9 @@ def cut(tail: Tail | Unknown, settings: Settings, activity: Activity | Unknown, 
 def steps_of(entries: tuple[Entry, ...], turn_starting: frozenset[str]) -> tuple[Entry, ...]:
     """The entries that are steps, on the branch of the last entry, oldest first."""
     removed = {entry.edits for entry in entries if entry.edits}
-    return tuple(entry for entry in _branch(entries) if entry.id not in removed and _is_step(entry, turn_starting))
+    return tuple(
+        entry for entry in _branch(entries) if entry.id not in removed and _is_step(entry, turn_starting)
+    )
 
 
 def _branch(entries: tuple[Entry, ...]) -> list[Entry]:
@@ -76,14 +80,18 @@ def _is_step(entry: Entry, turn_starting: frozenset[str]) -> bool:
     return entry.kind == "custom_message" and entry.custom_type in turn_starting
 
 
-def _after_assistant(last: Entry, activity: Activity | Unknown, restored: bool) -> tuple[Verdict, tuple[str, ...]]:
+def _after_assistant(
+    last: Entry, activity: Activity | Unknown, restored: bool
+) -> tuple[Verdict, tuple[str, ...]]:
     if last.stop_reason == "toolUse":
         return _open_calls(last.calls)
     if last.stop_reason == "aborted":
         return _after_abort(last, activity, restored), ()
     if last.stop_reason == "error":
         if HANG_UP.search(last.error):
-            return yes(CONDITION, "the restart hung up on its reply"), tuple(name for _, name, _ in last.calls)
+            return yes(CONDITION, "the restart hung up on its reply"), tuple(
+                name for _, name, _ in last.calls
+            )
         return no(CONDITION, "its last turn ended in an error that no restart leaves"), ()
     if last.stop_reason in {"stop", "length"}:
         return no(CONDITION, "its last turn ended"), ()

@@ -55,10 +55,10 @@ class Worktree:
 class RunFiles:
     """What the disk says of one run. None: the file is not there. `ended`: `<session>.exit` is there."""
 
-    script: LaunchScript | None | Unknown
+    script: LaunchScript | Unknown | None
     ended: bool | Unknown = False
-    policy: Policy | None | Unknown = None
-    worktree: Worktree | None | Unknown = None
+    policy: Policy | Unknown | None = None
+    worktree: Worktree | Unknown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ class Transcript:
     `results`, `pings`: resolved session files of children named by a `subagent_result` or `subagent_ping`.
     `torn_results`: what unreadable lines that look like a result name: resolved session files, or "" for a line in
     which no session file can be made out.
+    `torn_keys`: a line that looks like a key or message of ours cannot be read.
     `told`: runs named in the details of a `straw-boss` message that the session has taken.
     `worktrees`: run ids whose `subagent` tool result speaks of a worktree, whatever became of the manifest.
     """
@@ -87,6 +88,7 @@ class Transcript:
     told: frozenset[str] = frozenset()
     worktrees: frozenset[str] = frozenset()
     torn_results: frozenset[str] = frozenset()
+    torn_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,8 @@ def resume_message(handovers: Sequence[Handover], at: str) -> str:
     if resumed:
         parts.append(
             "Their restored panes are closed. Call subagent_resume once for each of these runs, with exactly these "
-            "arguments; each then reports as a normal subagent_result:\n" + "\n".join(map(_to_resume, resumed))
+            "arguments; each then reports as a normal subagent_result:\n"
+            + "\n".join(map(_to_resume, resumed))
         )
     if kept:
         parts.append(
@@ -212,7 +213,9 @@ def lost(sessions: Sequence[tuple[str, str]]) -> str:
 
 
 def _by_hand(sessions: Iterable[tuple[str, str]]) -> str:
-    calls = [f"subagent_resume {json.dumps({'sessionPath': file}, ensure_ascii=False)}" for _, file in sessions]
+    calls = [
+        f"subagent_resume {json.dumps({'sessionPath': file}, ensure_ascii=False)}" for _, file in sessions
+    ]
     return "To resume by hand: " + "; ".join(calls)
 
 

@@ -153,4 +153,6 @@ BY_PROCESSES: tuple[Condition, ...] = (runs_its_script, has_a_session, session_i
 CONDITIONS = BY_FILES + BY_ROSTER + BY_PANES + BY_PROCESSES
 
 # Obstacles that count towards giving up (spec/1, "given up on after four looks"); a busy or unreachable world does not.
-COUNTED = frozenset({"its pane is found", "its pane runs its launch script", "pi-intercom has a session in its pane"})
+COUNTED = frozenset(
+    {"its pane is found", "its pane runs its launch script", "pi-intercom has a session in its pane"}
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from strawboss.recovery.evidence import Pane
+from strawboss.recovery.evidence import Pane, Tail
 from strawboss.recovery.facts import (
     IDLE_STATUSES,
     Facts,
@@ -74,6 +74,8 @@ TRANSITIONS = {
     (State.FOUND_ONCE, Event.FOUND_AGAIN): State.FOUND_TWICE,
     (State.FOUND_ONCE, Event.NOT_FOUND): State.WATCHING,
     (State.FOUND_ONCE, Event.LAST_MISS): State.GIVEN_UP,
+    (State.FOUND_TWICE, Event.NOT_FOUND): State.WATCHING,
+    (State.FOUND_TWICE, Event.LAST_MISS): State.GIVEN_UP,
     (State.FOUND_TWICE, Event.KEY_MISSING): State.FOUND_ONCE,
     (State.FOUND_TWICE, Event.CLOSING_WRITTEN): State.CLOSING,
     (State.FOUND_TWICE, Event.NOT_REACHABLE): State.FOUND_ONCE,
@@ -239,6 +241,11 @@ def is_worktree(facts: Facts) -> bool:
     )
 
 
+def kind(facts: Facts) -> str:
+    """What a report calls this machine for this run."""
+    return "worktree" if is_worktree(facts) else "restored"
+
+
 Condition = Callable[[Facts], Verdict]
 # Whatever fails here holds for the whole session start, or costs nothing to ask again.
 BY_FILES: tuple[Condition, ...] = (
@@ -264,9 +271,46 @@ BY_PANES: tuple[Condition, ...] = (
 )
 BY_PROCESSES: tuple[Condition, ...] = (pane_is_plain,)
 CONDITIONS = BY_FILES + BY_PANES + BY_PROCESSES
+# A run is noted as running (key `seen`) while it is tracked too; only the disk can rule that out beforehand.
+NOTE_BY_FILES: tuple[Condition, ...] = (
+    is_on,
+    launcher_may,
+    platform_can_prove,
+    has_launch_script,
+    is_unreported,
+    is_not_persistent,
+    has_not_been_acted_on,
+)
+# What must still hold to go on with a run whose closing or continued key is written.
+TO_GO_ON: tuple[Condition, ...] = (is_on, launcher_may, has_launch_script, is_unreported)
 
 # Not misses: the world could not be asked, or the run is not this machine's.
 NOT_COUNTED = frozenset({"herdr lists its panes", "no second pi is on the launcher's session"})
+
+
+def pane_is_gone(facts: Facts) -> bool:
+    """After a close: no pane is on the session file, and the pane's id is unused or was given to another terminal."""
+    pane, closing = restored_pane(facts), facts.keys.closing
+    if facts.own_panes:
+        return False
+    if pane is None:
+        return True
+    closed = closing.data.get("terminal") if closing else None
+    return pane.terminal is not None and closed is not None and pane.terminal != closed
+
+
+def is_not_contradicted(facts: Facts, tail: Tail | Unknown) -> Verdict:
+    """A pane may show a session its pi has left (R06): if pi-intercom knows that pi, it must be on this session."""
+    condition = "pi-intercom does not say otherwise"
+    if isinstance(tail, Unknown) or facts.peer is None or facts.peer.id == tail.session_id:
+        return yes(condition)
+    return unknown(condition, "the pi in its pane is on another session")
+
+
+def can_be_resumed(tail: Tail | Unknown) -> Verdict:
+    """Closing a pane is only right when something is left to resume: a session file that can be read."""
+    condition = "its session file can be read"
+    return unknown(condition, tail) if isinstance(tail, Unknown) else yes(condition)
 
 
 def nobody_is_there(facts: Facts, obstacle: Verdict) -> bool:
