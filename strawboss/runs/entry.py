@@ -12,7 +12,8 @@ import msgspec
 
 from strawboss.recovery.evidence import Entry
 
-_NOTHING = msgspec.Raw(b"")
+# Members whose type pi may choose freely: decoded for what is of use, whatever else they are.
+_Other = list[object] | str | float | bool | None
 _NULL = b"null"
 
 
@@ -25,15 +26,15 @@ class _Block(msgspec.Struct):
     type: str = ""
     id: str = ""
     name: str = ""
-    arguments: msgspec.Raw = _NOTHING
+    arguments: _Arguments | _Other = None
 
 
 class _Message(msgspec.Struct, rename="camel"):
-    role: str
+    role: str = ""
     stop_reason: str | None = None
     error_message: str | None = None
     tool_call_id: str | None = None
-    content: msgspec.Raw = _NOTHING
+    content: list[_Block] | str | None = None
 
 
 class _Line(msgspec.Struct, rename="camel"):
@@ -42,15 +43,12 @@ class _Line(msgspec.Struct, rename="camel"):
     timestamp: str = ""
     parent_id: str | None = None
     custom_type: str | None = None
-    message: msgspec.Raw = _NOTHING
+    message: _Message | _Other = None
     target_id: str | None = None
-    replacement: msgspec.Raw = _NOTHING
+    replacement: msgspec.Raw = msgspec.Raw(b"")
 
 
 _lines = msgspec.json.Decoder(_Line)
-_messages = msgspec.json.Decoder(_Message)
-_contents = msgspec.json.Decoder(list[_Block] | str)
-_arguments = msgspec.json.Decoder(_Arguments)
 
 
 def decode_entry(line: bytes) -> Entry:
@@ -58,7 +56,7 @@ def decode_entry(line: bytes) -> Entry:
     written = _lines.decode(line)
     entry = Entry(written.id, written.parent_id, written.type, written.timestamp)
     if written.type == "message":
-        return _with_message(entry, _messages.decode(written.message))
+        return _with_message(entry, written.message)
     if written.type == "custom_message":
         return replace(entry, custom_type=written.custom_type or "")
     if written.type == "context_edit" and bytes(written.replacement) == _NULL:
@@ -66,27 +64,23 @@ def decode_entry(line: bytes) -> Entry:
     return entry
 
 
-def _with_message(entry: Entry, message: _Message) -> Entry:
+def _with_message(entry: Entry, message: object) -> Entry:
+    if not isinstance(message, _Message) or not message.role:
+        raise ValueError("a message entry without a message")
+    blocks = message.content if isinstance(message.content, list) and message.role == "assistant" else []
     return replace(
         entry,
         role=message.role,
         stop_reason=message.stop_reason or "",
         error=message.error_message or "",
-        calls=_calls(message.content) if message.role == "assistant" else (),
+        calls=tuple(
+            (call.id, call.name, _purpose(call.arguments)) for call in blocks if call.type == "toolCall"
+        ),
         answers=message.tool_call_id or "",
     )
 
 
-def _calls(content: msgspec.Raw) -> tuple[tuple[str, str, str], ...]:
-    blocks = _contents.decode(content)
-    calls = [block for block in blocks if isinstance(block, _Block) and block.type == "toolCall"]
-    return tuple((call.id, call.name, _purpose(call.arguments)) for call in calls)
-
-
-def _purpose(arguments: msgspec.Raw) -> str:
+def _purpose(arguments: object) -> str:
     """What an intercom call or a question to a supervisor is for."""
-    try:
-        read = _arguments.decode(arguments)
-    except (ValueError, RecursionError):
-        return ""  # arguments that are no object say nothing about a purpose
-    return next((value for value in (read.action, read.reason) if isinstance(value, str)), "")
+    values = (arguments.action, arguments.reason) if isinstance(arguments, _Arguments) else ()
+    return next((value for value in values if isinstance(value, str)), "")

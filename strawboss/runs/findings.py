@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from strawboss.recovery.evidence import KeyEntry, Transcript
-from strawboss.runs.records import pieces
+from strawboss.runs.records import Piece, pieces
 
 OURS = "straw-boss"
 RESULT = "subagent_result"
@@ -24,7 +24,9 @@ PING = "subagent_ping"
 KNOWN_KEYS = ("seen", "nudged", "closing", "unclosed", "resumed", "continued", "gaveUp", "lost")
 NOT_A_KEY = frozenset({"at", "why", "terminal", "pane", "v"})
 
-# A line without one of these is never parsed. Zero bytes are what a power loss leaves.
+# What every line of use bears, few so that a large file is searched quickly. Zero bytes are what a power loss leaves.
+CLUES = (b'"customType"', b'"launchScriptFile"', b"\0")
+# What makes a line with a clue worth parsing.
 MARKS = (b'"straw-boss"', b'"subagent_result"', b'"subagent_ping"', b'"launchScriptFile"', b"\0")
 _RESULT_MARKS = (b'"subagent_result"', b'"subagent_ping"')
 _RESULT_HEADS = tuple(b'{"type":"custom_message","customType":' + mark for mark in _RESULT_MARKS)
@@ -36,6 +38,11 @@ _SESSION_TEXT = re.compile(rb'Session: ((?:[^"\\]|\\[^n])+)(?:\\n|")')
 _ID_MEMBER = re.compile(rb'"id":"([0-9A-Za-z-]{1,64})"')
 
 Record = Mapping[str, Any]
+
+
+def matters(line: bytes) -> bool:
+    """Whether a line with a clue is about runs, or torn so that it may have been."""
+    return any(mark in line for mark in MARKS) or not line.rstrip().endswith(b"}")
 
 
 @dataclass(slots=True)
@@ -79,13 +86,22 @@ class Findings:
     def take(self, line: bytes) -> None:
         """Add what one line says, whole or damaged."""
         try:
-            self._record(msgspec.json.decode(line))
+            record = msgspec.json.decode(line)
         except (ValueError, RecursionError):
             for piece in pieces(line):
-                if piece.whole:
-                    self._record(json.loads(piece.content))
-                else:
-                    self._fragment(piece.content)
+                self._piece(piece)
+        else:
+            self._record(record)
+
+    def _piece(self, piece: Piece) -> None:
+        try:
+            record = json.loads(piece.content) if piece.whole else None
+        except (ValueError, RecursionError):
+            record = None
+        if record is None:
+            self._fragment(piece.content)
+        else:
+            self._record(record)
 
     def _record(self, record: Any) -> None:
         match record:

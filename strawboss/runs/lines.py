@@ -1,7 +1,7 @@
 """The few lines of a session file that matter, found by their bytes before anything is parsed.
 
-A transcript may be 200 MB and hold a handful of lines about runs. It is read in blocks; a line is parsed only when it
-bears one of the marks. JSON escapes quotes inside texts, so a quoted mark is a real string, never a quotation of one.
+A transcript may be 200 MB and hold a handful of lines about runs. It is read in blocks, and only lines that bear one of
+the marks go further. JSON escapes quotes inside texts, so a quoted mark is a real string, never a quotation of one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from io import FileIO
 
-BLOCK = 1024 * 1024
+BLOCK = 256 * 1024  # fits the processor's cache, through which every mark is searched
 LONGEST = 16 * 1024 * 1024
 LONGEST_MARK = 64
 

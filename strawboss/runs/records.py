@@ -28,7 +28,7 @@ def pieces(line: bytes) -> Iterator[Piece]:
     read_to = 0
     for start, end, record in _whole_records(text):
         yield from _fragment(text[read_to:start])
-        yield Piece(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"), whole=True)
+        yield Piece(record.encode("utf-8", "replace"), whole=True)
         read_to = end
     yield from _fragment(text[read_to:])
 
@@ -38,17 +38,17 @@ def _fragment(text: str) -> Iterator[Piece]:
         yield Piece(text.strip().encode("utf-8", "replace"), whole=False)
 
 
-def _whole_records(text: str) -> Iterator[tuple[int, int, dict[str, object]]]:
+def _whole_records(text: str) -> Iterator[tuple[int, int, str]]:
+    """(where it begins, where it ends, the record as JSON that any decoder takes)."""
     decoder = json.JSONDecoder(parse_constant=_refuse)
     failures, start = 0, text.find(OPENING)
     while start >= 0 and failures < ATTEMPTS:
         try:
             value, end = decoder.raw_decode(text, start)
+            if "parentId" in value or value["type"] == "session":  # else a block of a torn record
+                yield start, end, json.dumps(value, ensure_ascii=False)
         except (ValueError, RecursionError):
             failures, end = failures + 1, start + 1
-        else:
-            if "parentId" in value or value["type"] == "session":  # else a block of a torn record
-                yield start, end, value
         start = text.find(OPENING, end)
 
 

@@ -86,8 +86,9 @@ def is_there(path: str, what: str) -> bool | Unknown:
     try:
         os.lstat(path)
     except FileNotFoundError:
-        folder = Path(path).parent
-        return False if folder.is_dir() else Unknown(f"{what} cannot be looked for: its folder is not there")
+        if os.access(os.path.split(path)[0], os.F_OK):
+            return False
+        return Unknown(f"{what} cannot be looked for: its folder is not there")
     except (OSError, ValueError) as error:
         return unreadable(what, error)
     return True

@@ -75,6 +75,9 @@ def _read_at(file: FileIO, start: int, length: int) -> bytes:
 def _entries(line: bytes) -> Iterator[Entry | None]:
     if not line or line.isspace():
         return
+    if not line.strip(b"\0"):
+        yield None  # quickly: a hole may be megabytes
+        return
     entry = _decoded(line)
     for read in [entry] if entry else map(_decoded_piece, pieces(line)):
         if read is None or read.kind != "session":

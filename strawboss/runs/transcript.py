@@ -13,7 +13,7 @@ from io import FileIO
 
 from strawboss.recovery.evidence import Transcript
 from strawboss.recovery.verdict import Unknown
-from strawboss.runs.findings import MARKS, Findings
+from strawboss.runs.findings import CLUES, MARKS, Findings, matters
 from strawboss.runs.header import read_session_id
 from strawboss.runs.lines import marked, whole_lines
 from strawboss.runs.regular import open_regular, unreadable
@@ -80,10 +80,10 @@ def _is_continued(file: FileIO, status: os.stat_result, place: _Place) -> bool:
 
 def _read_on(file: FileIO, end: int, place: _Place) -> bytes:
     """Read the whole lines after `place`, moving it; returns the unfinished last line."""
-    for offset, block in whole_lines(file, place.offset, end, MARKS):
+    for offset, block in whole_lines(file, place.offset, end, CLUES + MARKS):
         if not block.endswith(b"\n"):
             return block
-        for line in marked(block, MARKS):
+        for line in filter(matters, marked(block, CLUES)):
             place.findings.take(line)
         place.offset, place.before = offset, block[-FINGERPRINT:]
     return b""
