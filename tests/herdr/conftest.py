@@ -1,47 +1,13 @@
-"""A herdr of one sentence: a real socket whose answer to every connection is given by the test."""
-
 from __future__ import annotations
 
-import contextlib
-import socket
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from standins.herdr.listener import Behaviour, Listener
 
 from strawboss.herdr.address import Address
-
-Behaviour = Callable[[socket.socket], None]
-
-
-class Listener:
-    """Runs `behaviour` for each connection, one after the other, as herdr does."""
-
-    def __init__(self, path: Path, behaviour: Behaviour) -> None:
-        self.address = Address(str(path))
-        self._behaviour = behaviour
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.bind(str(path))
-        self._socket.listen()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            with connection, contextlib.suppress(OSError):
-                self._behaviour(connection)
-
-    def stop(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join(10)
-        assert not self._thread.is_alive()
 
 
 @pytest.fixture
@@ -58,7 +24,7 @@ def listen(short_directory: Path) -> Iterator[Callable[[Behaviour], Address]]:
 
     def start(behaviour: Behaviour) -> Address:
         listeners.append(Listener(short_directory / f"{len(listeners)}.sock", behaviour))
-        return listeners[-1].address
+        return Address(str(listeners[-1].path))
 
     yield start
     for listener in listeners:

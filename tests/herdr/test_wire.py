@@ -4,6 +4,7 @@ import time
 
 import psutil
 import pytest
+from standins.herdr.listener import answering, silent
 
 from strawboss.herdr import wire
 from strawboss.herdr.address import Address
@@ -15,21 +16,6 @@ QUICK = Timeouts(connect=0.2, total=0.2)
 
 def ask(address, timeouts=QUICK, clock=time.monotonic):
     return exchange(address, LINE, connect, timeouts, clock)
-
-
-def answering(*parts):
-    def behave(connection):
-        connection.recv(4096)
-        for part in parts:
-            connection.sendall(part)
-
-    return behave
-
-
-def silent(connection):
-    """Takes the request and says nothing until the client hangs up."""
-    while connection.recv(4096):
-        pass
 
 
 def dripping(connection):
