@@ -23,7 +23,7 @@ from strawboss.cli.heartbeat_params import (
     target_option,
 )
 from strawboss.cli.params import DURATION
-from strawboss.cli.tables import plain, show_table
+from strawboss.cli.tables import show_table
 from strawboss.heartbeat import alive, monitor
 from strawboss.heartbeat.attempts.lookup import dispatch_time
 from strawboss.heartbeat.beats import next_beat
@@ -36,6 +36,7 @@ from strawboss.heartbeat.sweep import Sweep, sweep
 from strawboss.heartbeat.utc import age_text, utc_now
 from strawboss.heartbeat.writer import CADENCE_SECONDS, write
 from strawboss.identity import ProcessIdentity, identify
+from strawboss.plain import plain
 
 COLUMNS = ("agent -- status", "age", "phase", "waits for", "PR", "message", "what to do")
 STYLES = {

@@ -91,9 +91,26 @@ def check(request: Request, now: datetime) -> Outcome:
     if request.force and not request.reason.strip():
         return _refuse(request, "config", "--force needs --reason with a text that says why", code=2)
     outcome = _ask(request, now)
-    if outcome.ok or not request.force:
-        return outcome
-    return _clear(request, "force", f"FORCE: {request.reason.strip()} (otherwise: {outcome.message})")
+    return outcome if outcome.ok or not request.force else forced(request)
+
+
+def forced(request: Request) -> Outcome:
+    """Branch (c). The reason is printed: whoever reads the log must see that nobody asked the child."""
+    return _clear(request, "force", f"FORCE: {' '.join(request.reason.split())}")
+
+
+def check_cancel(request: Request, now: datetime) -> Outcome:
+    """The gate as `swarm:pre-dispatch --action cancel` asks it: the ledger knows the attempt, not always its worker.
+
+    Nobody to ask is a refusal and no misuse, and force with a reason needs nobody.
+    """
+    if request.agent_id and request.canceller_id:
+        return check(request, now)
+    if request.force and request.reason.strip():
+        return forced(request)
+    return _refuse(
+        request, "missing-agent", "who is to be cancelled by whom? give --agent and --canceller-id"
+    )
 
 
 def _ask(request: Request, now: datetime) -> Outcome:

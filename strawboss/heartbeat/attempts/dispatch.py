@@ -115,8 +115,10 @@ def complete(place: Place, status: str, attempt_id: str | None, now: datetime) -
         attempt = _chosen(unit, attempt_id)
         if attempt is None:
             return _none_active(place, "complete", unit, attempt_id)
-        ledger.write_unit(place.directory, ledger.closed(unit, attempt, status, now), now)
-        return _outcome(place, "complete", 0, "COMPLETED", f"attempt {attempt.id} {status}", attempt, ())
+        after = ledger.closed(unit, attempt, status, now)
+        ledger.write_unit(place.directory, after, now)
+        reason = f"attempt {attempt.id} {status}"
+        return _outcome(place, "complete", 0, "COMPLETED", reason, after.row(attempt.id), after.active)
 
     return _with_unit(place, "complete", act)
 
@@ -136,7 +138,7 @@ def cancel(
             return _outcome(place, "cancel", asked.exit_code, "REFUSED", reason, attempt, unit.active)
         after = ledger.closed(unit, attempt, "cancelled", now)
         ledger.write_unit(place.directory, after, now)
-        return _outcome(place, "cancel", 0, "CANCELLED", asked.message, attempt, after.active)
+        return _outcome(place, "cancel", 0, "CANCELLED", asked.message, after.row(attempt.id), after.active)
 
     return _with_unit(place, "cancel", act)
 

@@ -72,6 +72,9 @@ class Unit:
     def active(self) -> tuple[Attempt, ...]:
         return tuple(attempt for attempt in self.attempts if attempt.active)
 
+    def row(self, attempt_id: str) -> Attempt:
+        return next(attempt for attempt in self.attempts if attempt.id == attempt_id)
+
     def number(self, name: str) -> float:
         """A counter of the unit; 0 when absent."""
         value = self.raw.get(name)

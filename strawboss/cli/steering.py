@@ -1,0 +1,194 @@
+"""`subagent:steer`, `verify:subagent-steer` for the parent; `subagent:inbox`, `subagent:ack` for the child."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from strawboss.cli.heartbeat_params import (
+    DIRECTORY,
+    POSITIVE,
+    SLUG,
+    TEXT,
+    json_option,
+    say_error,
+    say_json,
+    target_option,
+)
+from strawboss.heartbeat import inbox
+from strawboss.heartbeat.authority import Claims, read_claims, refusal
+from strawboss.heartbeat.inbox import Delivery
+from strawboss.heartbeat.jsonfile import Broken, write_json
+from strawboss.heartbeat.layout import STEER_DIRECTORY, Worktree
+from strawboss.heartbeat.steer import KINDS, WRITER_KINDS, Steer, compose, read_inbox
+from strawboss.heartbeat.utc import utc_now
+from strawboss.plain import plain
+
+steer_dir_option = click.option(
+    "--steer-dir", type=DIRECTORY, help="Inbox directory, if not that of the worktree."
+)
+agent_option = click.option("--agent", "--agent-id", "agent", required=True, type=SLUG)
+
+
+@click.command("subagent:steer")
+@agent_option
+@click.option(
+    "--writer-id", required=True, type=TEXT, help="Who writes; checked against the child's lease or record."
+)
+@click.option("--kind", required=True, type=click.Choice(KINDS))
+@click.option("--text", required=True, help="At most 2000 characters.")
+@click.option("--writer-kind", type=click.Choice(WRITER_KINDS), default=WRITER_KINDS[0], show_default=True)
+@click.option("--steer-id", type=TEXT, help="A random one if absent.")
+@click.option(
+    "--ttl-seconds", type=POSITIVE, default=1800, show_default=True, help="Unread it expires after this."
+)
+@target_option
+@steer_dir_option
+@click.option("--parent-id", type=TEXT, help="Must be the recorded parent.")
+@click.option("--occupancy-owner-id", type=TEXT, help="Must be the recorded occupant.")
+@json_option
+def subagent_steer(
+    agent: str,
+    writer_id: str,
+    kind: str,
+    text: str,
+    writer_kind: str,
+    steer_id: str | None,
+    ttl_seconds: float,
+    target: Path | None,
+    steer_dir: Path | None,
+    parent_id: str | None,
+    occupancy_owner_id: str | None,
+    as_json: bool,
+) -> int:
+    """Leave a word for a running child; it reads it at its next poll. Exit 0: written, 2: not."""
+    now, worktree = utc_now(), Worktree(target or Path())
+    try:
+        steer = compose(
+            agent,
+            writer_id=writer_id,
+            kind=kind,
+            text=text,
+            now=now,
+            writer_kind=writer_kind,
+            steer_id=steer_id,
+            ttl_seconds=ttl_seconds,
+        )
+        claims = read_claims(worktree, agent, now)
+        _check_authority(claims, steer, parent_id, occupancy_owner_id)
+        slot = read_inbox(steer_dir or worktree.steer_directory, agent)
+        write_json(slot.path, steer.content())
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(f"cannot write the steer: {error}") from None
+    if before := slot.pending(now):
+        say_error(f"subagent:steer: note: replaced unread steer {plain(before.steer_id)}")
+    if as_json:
+        say_json(steer.content())
+    else:
+        click.echo(plain(f"subagent:steer: steer_id={steer.steer_id} kind={kind} for {agent} in {slot.path}"))
+    return 0
+
+
+def _check_authority(claims: Claims, steer: Steer, parent_id: str | None, owner_id: str | None) -> None:
+    if reason := refusal(claims, steer.writer_kind, steer.writer_id):
+        raise click.UsageError(f"{reason}; the dispatcher records a child with 'occupancy claim --child'")
+    lease = None if isinstance(claims.lease, Broken) else claims.lease
+    recorded = (lease.parent_id if lease else None) or claims.heartbeat_parent
+    if parent_id not in (None, recorded):
+        raise click.UsageError(f"--parent-id {parent_id} is not the recorded parent")
+    if owner_id not in (None, claims.occupancy.session_id or None):
+        raise click.UsageError(f"--occupancy-owner-id {owner_id} is not the recorded occupant")
+
+
+@click.command("verify:subagent-steer")
+@click.option("--steer-dir", type=DIRECTORY, default=str(STEER_DIRECTORY), show_default=True)
+@click.option("--agent", "agents", multiple=True, type=TEXT, help="Only this agent; repeatable.")
+@json_option
+def verify_subagent_steer(steer_dir: Path, agents: tuple[str, ...], as_json: bool) -> int:
+    """Whether a steer waits to be read. Exit 0: none. 1: STEER_PENDING. 2: the inbox cannot be read."""
+    report = inbox.look(steer_dir, agents, utc_now())
+    code = inbox.exit_code(report)
+    if as_json:
+        say_json(report)
+    elif code == 0:
+        click.echo("verify_subagent_steer: no unread steer")
+    for line in _steer_lines(report, code) if not as_json else ():
+        say_error(plain(line))
+    return code
+
+
+def _steer_lines(report: inbox.SteerReport, code: int) -> list[str]:
+    if code == 2:
+        return [f"verify_subagent_steer: config error: {error}" for error in report.sweep_errors]
+    lines = [f"note: {each.agent_id}: {each.reason}: counts as unread" for each in report.ack_troubles]
+    return (inbox.failure_lines(report) if code else []) + lines
+
+
+class Letter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`subagent:inbox --json`: `delivery` says whether `steer` is to be applied."""
+
+    delivery: str
+    agent_id: str
+    reason: str
+    steer: dict[str, str] | None
+
+
+@click.command("subagent:inbox")
+@agent_option
+@target_option
+@steer_dir_option
+@json_option
+def subagent_inbox(agent: str, target: Path | None, steer_dir: Path | None, as_json: bool) -> int:
+    """What the parent wants of this agent. Apply it once, then run subagent:ack.
+
+    Exit 0: a steer to apply, or nothing to do. 1: the inbox is broken or its writer has no authority.
+    """
+    found = _delivered(agent, target, steer_dir)
+    applies = found.delivery is Delivery.APPLIED and found.steer is not None
+    if as_json:
+        steer = found.steer.content() if found.steer and applies else None
+        say_json(Letter(found.delivery.value, agent, found.reason, steer))
+    elif found.steer and applies:
+        click.echo(
+            plain(f"steer_id={found.steer.steer_id} kind={found.steer.kind} from {found.steer.writer_id}")
+        )
+        click.echo("\n".join(plain(line) for line in found.steer.text.splitlines()))
+    else:
+        click.echo(
+            plain(f"subagent:inbox: {found.delivery.value}" + (f": {found.reason}" if found.reason else ""))
+        )
+    return int(found.delivery in (Delivery.INVALID, Delivery.WRITER_REFUSED))
+
+
+@click.command("subagent:ack")
+@agent_option
+@click.option("--steer-id", required=True, type=TEXT, help="The steer that was applied.")
+@target_option
+@steer_dir_option
+def subagent_ack(agent: str, steer_id: str, target: Path | None, steer_dir: Path | None) -> int:
+    """Say that a steer was applied. Exit 0: acknowledged, also before. 1: it is not the one in the inbox."""
+    found = _delivered(agent, target, steer_dir)
+    if found.steer is None or found.steer.steer_id != steer_id or found.delivery is Delivery.EXPIRED:
+        say_error(
+            plain(
+                f"subagent:ack: {steer_id} is not to be acknowledged: {found.reason or found.delivery.value}"
+            )
+        )
+        return 1
+    if found.delivery is Delivery.APPLIED:
+        try:
+            inbox.acknowledge(steer_dir or Worktree(target or Path()).steer_directory, found.steer, utc_now())
+        except OSError as error:
+            raise click.ClickException(f"cannot write the ack: {error}") from None
+    click.echo(plain(f"subagent:ack: {steer_id} acknowledged"))
+    return 0
+
+
+def _delivered(agent: str, target: Path | None, steer_dir: Path | None) -> inbox.Delivered:
+    now, worktree = utc_now(), Worktree(target or Path())
+    slot = read_inbox(steer_dir or worktree.steer_directory, agent)
+    return inbox.deliver(slot, read_claims(worktree, agent, now), now)
