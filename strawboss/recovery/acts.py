@@ -140,7 +140,9 @@ def _nudge(round_: Round, run: str) -> Commands:
     _nudge_event(round_, run, nudge.Event.KEY_WRITTEN)
     ended = facts.activity.updated_at if isinstance(facts.activity, Activity) else round_.now.wall
     launcher = round_.launcher
-    text = messages.report_request(launcher.id, launcher.name, run, script.session_file, messages.iso(ended))
+    text = messages.report_request(
+        launcher.id, facts.launcher_name, run, script.session_file, messages.iso(ended)
+    )
     result: Result = yield SendIntercom(peer.id, peer.epoch, text)
     if result.outcome is Outcome.DONE:
         _nudge_event(round_, run, nudge.Event.ACCEPTED)
@@ -165,7 +167,8 @@ def _recover(round_: Round, run: str) -> Commands:
     tail: Tail | Unknown = yield ReadTail(_session_file(facts))
     obstacle = _last_obstacle(facts, tail)
     if obstacle is not None:
-        round_.watches[run] = replace(not_found_restored(round_.watches[run], missed=True), obstacle=obstacle)
+        watch = replace(round_.watches[run], obstacle=obstacle, restored_obstacle=obstacle)
+        round_.watches[run] = not_found_restored(watch, missed=True)
         return
     turn = cut(tail, round_.settings, facts.activity, restored=True)
     if restored.is_worktree(facts):
@@ -255,9 +258,10 @@ def _is_gone(facts: Facts, pane: Pane) -> bool:
 def _pane_is_gone(round_: Round, run: str, turn: Cut) -> None:
     _event(round_, run, restored.Event.PANE_GONE)
     facts = round_.facts[run]
-    text = messages.cut_text(turn.at, turn.calls) if turn.holds else None
     auto_exit = facts.script.auto_exit if facts.script else True
-    handover = Handover(run, facts.name, _session_file(facts), turn.at, text, auto_exit)
+    handover = Handover(
+        run, facts.name, _session_file(facts), turn.at, _text(facts, turn), turn.holds, auto_exit
+    )
     round_.watches[run] = replace(round_.watches[run], handover=handover)
 
 
@@ -311,7 +315,7 @@ def _tell_child(round_: Round, run: str, turn: Cut) -> Generator[Command, Any, s
     now = cut((yield ReadTail(file)), round_.settings, facts.activity, restored=True)
     if not now.holds or now.last != turn.last:
         return "somebody went on with it"
-    text = messages.worktree_cut_text(turn.at, turn.calls, launcher.id, launcher.name, run, file)
+    text = messages.with_address(_text(facts, turn), launcher.id, facts.launcher_name)
     result: Result = yield SendIntercom(peer.id, peer.epoch, text)
     if result.outcome is Outcome.DONE:
         return ""
@@ -331,9 +335,10 @@ def _hand_over_worktree(
 def _worktree_handover(facts: Facts, turn: Cut, *, told: bool, why_not: str) -> Handover:
     manifest = facts.files.worktree if isinstance(facts.files.worktree, Worktree) else Worktree("")
     pane = manifest.pane or (facts.script.surface if facts.script else "")
-    text = messages.cut_text(turn.at, turn.calls) if turn.holds else None
     place = WorktreeHandover(pane, manifest.path, manifest.branch, told, why_not)
-    return Handover(facts.run, facts.name, _session_file(facts), turn.at, text, worktree=place)
+    return Handover(
+        facts.run, facts.name, _session_file(facts), turn.at, _text(facts, turn), turn.holds, worktree=place
+    )
 
 
 # -- going on with what an earlier look, or an earlier process, began -------------------------------------------
@@ -469,14 +474,15 @@ def _say_given_up(round_: Round) -> Commands:
     lost = []
     for run, facts in round_.facts.items():
         watch = round_.watches[run]
-        if watch.restored is not restored.State.GIVEN_UP or watch.obstacle is None or facts.tracked:
+        obstacle = watch.restored_obstacle
+        if watch.restored is not restored.State.GIVEN_UP or obstacle is None or facts.tracked:
             continue
         if not round_.first_time(f"given up {run}"):
             continue
         if facts.keys.taken_back:
             file = _session_file(facts)
-            yield Notify("warning", messages.taken_back_given_up(facts.name, run, file, str(watch.obstacle)))
-        elif _is_lost(facts, watch.obstacle) and (yield from write_key(round_, LOST, run)):
+            yield Notify("warning", messages.taken_back_given_up(facts.name, run, file, str(obstacle)))
+        elif _is_lost(facts, obstacle) and (yield from write_key(round_, LOST, run)):
             lost.append(run)
     if lost:
         sessions = [(round_.watches[run].name, _session_file(round_.facts[run])) for run in lost]
@@ -489,6 +495,13 @@ def _is_lost(facts: Facts, obstacle: Verdict) -> bool:
 
 
 # -- small change ----------------------------------------------------------------------------------------------
+
+
+def _text(facts: Facts, turn: Cut) -> str:
+    file = _session_file(facts)
+    if turn.holds:
+        return messages.cut_text(facts.run, file, turn.at, turn.calls)
+    return messages.follow_up(facts.run, file, turn.at)
 
 
 def _session_file(facts: Facts) -> str:

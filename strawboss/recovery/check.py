@@ -90,7 +90,8 @@ class Round:
         transcript: Transcript | Unknown = yield ReadTranscript()
         obstacle = self._transcript_obstacle(transcript)
         if isinstance(transcript, Unknown) or obstacle is not None:
-            self.is_blind("the transcript can be read", obstacle or unknown("", transcript), open_runs)
+            assert obstacle is not None
+            self.is_blind(obstacle.condition, obstacle, open_runs)
             return
         yield from self._gather(open_runs, registry, transcript)
         if self.memory.jumped(self.now):
@@ -222,36 +223,36 @@ class Round:
 
     def _judge(self, run: str, *, asked: bool) -> None:
         """Both machines take the look in: at most one of them can find the run."""
-        facts = self.facts[run]
-        nudge_obstacle = self._judge_nudge(run, asked)
-        restored_obstacle = self._judge_restored(run, asked)
-        watch = self.watches[run]
-        if restored_obstacle is None and watch.restored not in restored.FINAL:
+        self._judge_nudge(run, asked)
+        self._judge_restored(run, asked)
+        facts, watch = self.facts[run], self.watches[run]
+        if watch.restored not in restored.FINAL and watch.restored_obstacle is None:
             machine, obstacle = restored.kind(facts), None
-        elif nudge_obstacle is None or is_the_childs_own(facts, restored_obstacle):
-            machine, obstacle = "nudge", nudge_obstacle
+        elif watch.nudge_obstacle is None or is_the_childs_own(facts, watch.restored_obstacle):
+            machine, obstacle = "nudge", watch.nudge_obstacle
         else:
-            machine, obstacle = restored.kind(facts), restored_obstacle
+            machine, obstacle = restored.kind(facts), watch.restored_obstacle
         self.watches[run] = replace(watch, machine=machine, obstacle=obstacle)
 
-    def _judge_nudge(self, run: str, asked: bool) -> Verdict | None:
+    def _judge_nudge(self, run: str, asked: bool) -> None:
+        """A machine that has ended keeps the obstacle it ended with."""
         facts, watch = self.facts[run], self.watches[run]
-        obstacle = first_obstacle(facts, nudge.CONDITIONS)
         if watch.nudge in nudge.FINAL:
-            return obstacle or watch.obstacle
+            return
+        obstacle = first_obstacle(facts, nudge.CONDITIONS)
+        watch = replace(watch, nudge_obstacle=obstacle)
         if obstacle is None:
-            what = f"{facts.pane and facts.pane.terminal} {facts.peer and facts.peer.id} {facts.peer and facts.peer.epoch}"
-            self.watches[run] = acts.found_for_nudge(watch, what, self.now, self.settings)
+            self.watches[run] = acts.found_for_nudge(watch, who_is_found(facts), self.now, self.settings)
         else:
             missed = asked and obstacle.condition in nudge.COUNTED and not isinstance(facts.panes, Unknown)
             self.watches[run] = acts.not_found_for_nudge(watch, missed=missed)
-        return obstacle
 
-    def _judge_restored(self, run: str, asked: bool) -> Verdict | None:
+    def _judge_restored(self, run: str, asked: bool) -> None:
         facts, watch = self.facts[run], self.watches[run]
-        obstacle = first_obstacle(facts, restored.CONDITIONS)
         if watch.restored in restored.FINAL:
-            return obstacle or watch.obstacle
+            return
+        obstacle = first_obstacle(facts, restored.CONDITIONS)
+        watch = replace(watch, restored_obstacle=obstacle)
         if obstacle is None:
             pane = restored.restored_pane(facts)
             self.watches[run] = acts.found_restored(
@@ -261,7 +262,6 @@ class Round:
             by_files = first_obstacle(facts, restored.BY_FILES) is not None
             missed = asked and not by_files and obstacle.condition not in restored.NOT_COUNTED
             self.watches[run] = acts.not_found_restored(watch, missed=missed)
-        return obstacle
 
     def _observe(self) -> None:
         for run in self.facts:
@@ -295,12 +295,20 @@ class Round:
         return Look(reports, Memory(watches, self.now, self.keys, frozenset(self.warned)))
 
 
+def who_is_found(facts: Facts) -> str:
+    """Whom the nudge would reach: another terminal, session or registration starts the proof again (R43)."""
+    assert facts.pane is not None
+    assert facts.peer is not None
+    return f"{facts.pane.terminal} {facts.peer.id} {facts.peer.epoch}"
+
+
 def is_the_childs_own(facts: Facts, restored_obstacle: Verdict | None) -> bool:
     """Whether the nudge is the machine to name: its pane runs the script, or has been the same all the time."""
     if runs_its_script(facts).holds:
         return True
-    alive = not isinstance(facts.activity, Unknown) and facts.activity.phase != "done"
-    return alive and restored_obstacle == restored.restore_happened(facts)
+    if isinstance(facts.activity, Unknown) or facts.activity.phase == "done":
+        return False
+    return restored_obstacle is not None and restored_obstacle == restored.restore_happened(facts)
 
 
 def report(run: str, watch: Watch) -> RunReport:
@@ -319,7 +327,7 @@ def report(run: str, watch: Watch) -> RunReport:
 def state_when_settled(watch: Watch) -> str:
     """What the last machine did, if any did anything; else that nothing can be done."""
     if watch.restored in {restored.State.RESUMED, restored.State.GAVE_UP}:
-        return watch.restored.value
+        return str(watch.restored.value)
     if watch.nudge in nudge.FINAL and watch.nudge is not nudge.State.GIVEN_UP:
-        return watch.nudge.value
+        return str(watch.nudge.value)
     return "settled"

@@ -122,6 +122,7 @@ class Peer:
     epoch: str | None = None
     pane: str | None = None
     located: bool = False  # the broker says anything at all about where it is
+    name: str = ""  # untrusted text
 
 
 @dataclass(frozen=True, slots=True)

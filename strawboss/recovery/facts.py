@@ -57,6 +57,13 @@ class Facts:
         return self.script.name if self.script else ""
 
     @property
+    def launcher_name(self) -> str:
+        """The launcher's session name, else the one pi-intercom made up for it."""
+        if self.launcher.name or isinstance(self.roster, Unknown):
+            return self.launcher.name
+        return next((peer.name for peer in self.roster if peer.id == self.launcher.id), "")
+
+    @property
     def own_panes(self) -> tuple[Pane, ...]:
         """The panes that are on the run's session file."""
         if self.script is None or isinstance(self.panes, Unknown):
@@ -95,7 +102,7 @@ def is_untracked(facts: Facts) -> Verdict:
 
 def is_unreported(facts: Facts) -> Verdict:
     """spec/1: "Its result is not in the launcher's transcript". A ping counts as a result."""
-    condition = "its result is not in the transcript"
+    condition = "it has not reported"
     if facts.script is None:
         return unknown(condition, "its session file is not known")
     file, transcript = facts.script.session_file, facts.transcript

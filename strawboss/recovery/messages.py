@@ -20,14 +20,15 @@ ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\
 class Handover:
     """One restored run as the launcher's message tells it.
 
-    `cut_text`: the follow-up of a run restored mid-turn. `worktree`: None for a run to be resumed.
+    `text`: the follow-up to pass on. `mid_turn`: its turn was cut. `worktree`: None for a run to be resumed.
     """
 
     run: str
     name: str
     session_file: str
     last_step: str
-    cut_text: str | None = None
+    text: str
+    mid_turn: bool = False
     auto_exit: bool = True
     worktree: WorktreeHandover | None = None
 
@@ -83,17 +84,20 @@ def report_request(launcher: str, name: str, run: str, session_file: str, last_s
     )
 
 
-GENERIC_FOLLOW_UP = (
-    "A Herdr restart ended the process of this run. Finish the task you were given, and report your result. "
-    "If you have already reported, say so and stop."
-)
+def follow_up(run: str, session_file: str, last_step: str) -> str:
+    """For a resumed run whose turn was not cut."""
+    return (
+        f"Straw Boss, for run {run} (session file {exactly(session_file)}): a Herdr restart ended your process; your last "
+        f"recorded step is from {step_time(last_step)}. Finish the task you were given, and report your result. If you "
+        "have already reported, say so and stop."
+    )
 
 
-def cut_text(last_step: str, calls: Sequence[str]) -> str:
+def cut_text(run: str, session_file: str, last_step: str, calls: Sequence[str]) -> str:
     """To a child whose turn a restart cut (spec/1, "The child is told once")."""
     return (
-        f"Your last turn was cut off by a Herdr restart or reboot; its last recorded step is from {step_time(last_step)}. "
-        f"{_no_result(calls)}"
+        f"Straw Boss, for run {run} (session file {exactly(session_file)}): your last turn was cut off by a Herdr restart "
+        f"or reboot; its last recorded step is from {step_time(last_step)}. {_no_result(calls)}"
         "Check the current state before you run anything again that changes state, then continue the task you were "
         "given and report your result. If you have already reported, ignore this."
     )
@@ -106,13 +110,10 @@ def _no_result(calls: Sequence[str]) -> str:
     return f"The tool call{'s' if len(calls) > 1 else ''} ({', '.join(names)}) got no result. "
 
 
-def worktree_cut_text(
-    last_step: str, calls: Sequence[str], launcher: str, name: str, run: str, session_file: str
-) -> str:
-    """The same to a managed-worktree child, which reports to nobody by itself: it is told where to."""
+def with_address(text: str, launcher: str, name: str) -> str:
+    """A managed-worktree child reports to nobody by itself: it is told where to."""
     return (
-        f"Straw Boss, for run {run} (session file {exactly(session_file)}): {cut_text(last_step, calls)}\n"
-        f"Your launcher, {launcher_name(name, launcher)}, does not watch this session any more. Send your final "
+        f"{text}\nYour launcher, {launcher_name(name, launcher)}, does not watch this session any more. Send your final "
         f'report to it with the intercom tool (action "send", to {exactly(launcher)}).'
     )
 
@@ -147,11 +148,11 @@ def _to_resume(one: Handover) -> str:
     arguments: dict[str, object] = {
         "sessionPath": one.session_file,
         "name": " ".join(one.name.split())[:NAME_LIMIT] or one.run,
-        "message": one.cut_text or GENERIC_FOLLOW_UP,
+        "message": one.text,
     }
     if not one.auto_exit:
         arguments["autoExit"] = False
-    state = "restored mid-turn" if one.cut_text else "restored"
+    state = "restored mid-turn" if one.mid_turn else "restored"
     return (
         f"- run {one.run} {quoted(one.name)}, {state}, last step {step_time(one.last_step)}: "
         f"subagent_resume {json.dumps(arguments, ensure_ascii=False)}"
@@ -169,7 +170,7 @@ def _kept(one: Handover) -> str:
             f"session file {exactly(one.session_file)}",
         ]
     )
-    state = "restored mid-turn" if one.cut_text else "restored"
+    state = "restored mid-turn" if one.mid_turn else "restored"
     return f"- run {one.run} {quoted(one.name)}, {state}, last step {step_time(one.last_step)}; {place}. {_told(worktree)}"
 
 

@@ -29,7 +29,8 @@ class Watch:
     """One run since the session start.
 
     `settled`: the condition that rules the run out until the next session start. `noted`: its `seen` key is written,
-    or it cannot be. `unreachable`, `puts`: how often the worktree child was out of reach, the message was put.
+    or it cannot be. `obstacle`: that of the machine to be named, `machine`. `unreachable`, `puts`: how often the
+    worktree child was out of reach, how often the message was put.
     """
 
     name: str = ""
@@ -37,9 +38,11 @@ class Watch:
     nudge: nudge.State = nudge.State.WATCHING
     nudge_found: Found | None = None
     nudge_misses: int = 0
+    nudge_obstacle: Verdict | None = None
     restored: restored.State = restored.State.WATCHING
     restored_found: Found | None = None
     restored_misses: int = 0
+    restored_obstacle: Verdict | None = None
     noted: bool = False
     note_misses: int = 0
     unreachable: int = 0

@@ -1,0 +1,49 @@
+"""What a recorded look can be asked. A directory and a fixture both answer this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from strawboss.recovery.evidence import (
+    Clock,
+    Launcher,
+    Panes,
+    Processes,
+    Registry,
+    Roster,
+    RunFiles,
+    Runs,
+    Tail,
+    Transcript,
+)
+from strawboss.recovery.verdict import Unknown
+
+
+class NotARecordingError(Exception):
+    """What is wrong with a moment, in one line."""
+
+
+class Evidence(Protocol):
+    """One recorded look. `outcomes`: how its effects end where not as asked (see `looks`)."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def launcher(self) -> Launcher: ...
+    @property
+    def clock(self) -> Clock | None: ...
+    @property
+    def recorded_at(self) -> float | None: ...  # epoch seconds
+    @property
+    def session_start(self) -> bool: ...
+    @property
+    def outcomes(self) -> Mapping[str, object]: ...
+    def registry(self) -> Registry | Unknown: ...
+    def runs(self) -> Runs | Unknown: ...
+    def run(self, run: str) -> RunFiles: ...
+    def transcript(self) -> Transcript | Unknown: ...
+    def tail(self, session_file: str) -> Tail | Unknown: ...
+    def roster(self) -> Roster | Unknown: ...
+    def panes(self) -> Panes | Unknown: ...
+    def processes(self, pane: str) -> Processes | Unknown: ...
