@@ -1,1 +1,1 @@
-"""The task store: SQLite or PostgreSQL through SQLAlchemy Core. Functions over one connection, one module per table family."""
+"""The task store, in SQLite or PostgreSQL: functions over one connection, one module per family of tables."""

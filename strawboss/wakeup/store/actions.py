@@ -16,7 +16,9 @@ ACTION_WINDOW_SECONDS = 3600.0
 def claim(connection: Connection, incident: str, agent: str, action: str, now: float) -> bool:
     """Write down what is about to be done about an incident. False: another monitor did, or is doing it."""
     found = connection.execute(
-        select(actions.c.claimed_at, actions.c.outcome).where(actions.c.incident == incident).with_for_update()
+        select(actions.c.claimed_at, actions.c.outcome)
+        .where(actions.c.incident == incident)
+        .with_for_update()
     ).first()
     if found is None:
         # Two monitors may have seen "none" at once; the primary key lets one of them in.
@@ -35,6 +37,10 @@ def conclude(connection: Connection, incident: str, outcome: str) -> None:
 
 
 def recent(connection: Connection, agent: str, now: float) -> int:
-    """How many actions hit an agent within the last hour."""
-    within = actions.c.agent == agent, actions.c.claimed_at > now - ACTION_WINDOW_SECONDS
+    """How many actions, warnings aside, hit an agent within the last hour."""
+    within = (
+        actions.c.agent == agent,
+        actions.c.claimed_at > now - ACTION_WINDOW_SECONDS,
+        actions.c.action != "warn",
+    )
     return connection.execute(select(func.count()).select_from(actions).where(*within)).scalar_one()

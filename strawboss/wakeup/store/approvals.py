@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from strawboss.wakeup.store import inbox
 from strawboss.wakeup.store import tasks as store
-from strawboss.wakeup.store.errors import Refused
+from strawboss.wakeup.store.errors import RefusedError
 from strawboss.wakeup.store.schema import approvals, tasks
 from strawboss.wakeup.store.tasks import UNLOCKED, Status
 
@@ -35,9 +35,9 @@ class Approval:
 
 
 def ask(connection: Connection, task: str, question: str, asked_by: str, now: float) -> str:
-    """Ask for a yes to a task; returns the request's id. Raises Refused when the task is unknown or has ended."""
+    """Ask for a yes to a task; returns the request's id. Raises RefusedError when the task is unknown or has ended."""
     if store.find(connection, task).status in (Status.COMPLETE, Status.BLOCKED):
-        raise Refused(f"{task} has ended, there is nothing left to approve")
+        raise RefusedError(f"{task} has ended, there is nothing left to approve")
     request = f"approval-{secrets.token_hex(4)}"
     asked = {"question": question, "asked_by": asked_by, "asked_at": now}
     connection.execute(insert(approvals).values(id=request, task=task, **asked))
@@ -47,22 +47,26 @@ def ask(connection: Connection, task: str, question: str, asked_by: str, now: fl
     return request
 
 
-def decide(connection: Connection, request: str, decision: Decision, decided_by: str, note: str, now: float) -> Approval:
-    """Say yes or no, once. Raises Refused when there is no such request or it was decided before."""
+def decide(
+    connection: Connection, request: str, decision: Decision, decided_by: str, note: str, now: float
+) -> Approval:
+    """Say yes or no, once. Raises RefusedError when there is no such request or it was decided before."""
     said = {"decision": decision, "note": note, "decided_by": decided_by, "decided_at": now}
     undecided = update(approvals).where(approvals.c.id == request, approvals.c.decision.is_(None))
     changed = connection.execute(undecided.values(**said)).rowcount
     found = connection.execute(select(approvals).where(approvals.c.id == request)).mappings().first()
     if found is None:
-        raise Refused(f"there is no approval request {request!r}; `strawboss approve` lists them")
+        raise RefusedError(f"there is no approval request {request!r}; `strawboss approve` lists them")
     if not changed:
-        raise Refused(f"{request} was {found['decision']} by {found['decided_by']} before")
+        raise RefusedError(f"{request} was {found['decision']} by {found['decided_by']} before")
     return Approval(**found)
 
 
 def pending(connection: Connection, task: str | None = None) -> list[Approval]:
     """The requests nobody has decided yet, oldest first, of all tasks or of one."""
-    chosen = select(approvals).where(approvals.c.decision.is_(None)).order_by(approvals.c.asked_at, approvals.c.id)
+    chosen = (
+        select(approvals).where(approvals.c.decision.is_(None)).order_by(approvals.c.asked_at, approvals.c.id)
+    )
     if task is not None:
         chosen = chosen.where(approvals.c.task == task)
     return [Approval(**row) for row in connection.execute(chosen).mappings()]
@@ -74,7 +78,9 @@ def settle(connection: Connection, now: float) -> list[Approval]:
     A task with another request still undecided goes on waiting.
     """
     decided = select(approvals).where(approvals.c.decision.is_not(None), approvals.c.settled_at.is_(None))
-    found = [Approval(**row) for row in connection.execute(decided.with_for_update(skip_locked=True)).mappings()]
+    found = [
+        Approval(**row) for row in connection.execute(decided.with_for_update(skip_locked=True)).mappings()
+    ]
     for approval in found:
         connection.execute(update(approvals).where(approvals.c.id == approval.id).values(settled_at=now))
         _apply(connection, approval, now)
@@ -95,4 +101,9 @@ def _apply(connection: Connection, approval: Approval, now: float) -> None:
 def wait(connection: Connection, task: str, token: str) -> bool:
     """Give a locked task back until its requests are decided; no attempt is counted. False: the lock is not ours."""
     ours = update(tasks).where(tasks.c.id == task, tasks.c.lock_token == token)
-    return connection.execute(ours.values(status=Status.WAITING, attempts=tasks.c.attempts - 1, **UNLOCKED)).rowcount == 1
+    return (
+        connection.execute(
+            ours.values(status=Status.WAITING, attempts=tasks.c.attempts - 1, **UNLOCKED)
+        ).rowcount
+        == 1
+    )

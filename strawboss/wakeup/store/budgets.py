@@ -29,4 +29,4 @@ def used(connection: Connection, agent: str) -> int:
 
 def all_used(connection: Connection) -> dict[str, int]:
     """Tokens used, by agent."""
-    return {agent: tokens for agent, tokens in connection.execute(select(budgets.c.agent, budgets.c.used))}
+    return {row.agent: row.used for row in connection.execute(select(budgets))}

@@ -32,9 +32,15 @@ class Conflict:
 
 
 def checkout(
-    connection: Connection, task: str, holder: str, capabilities: Iterable[str], token: str, now: float, seconds: float
+    connection: Connection,
+    task: str,
+    holder: str,
+    capabilities: Iterable[str],
+    token: str,
+    now: float,
+    seconds: float,
 ) -> Lease | Conflict:
-    """Lock a task for `seconds`. Raises Refused when there is no such task.
+    """Lock a task for `seconds`. Raises RefusedError when there is no such task.
 
     On PostgreSQL a row that another transaction is locking is skipped, not waited for; on SQLite the transaction has
     the whole store to itself.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from strawboss.identity import ProcessIdentity
 from strawboss.wakeup.store.schema import cycles
@@ -42,7 +42,9 @@ def begin(
 def note_command(connection: Connection, cycle: str, command: ProcessIdentity | None) -> None:
     """Note which process is the agent's command, or that none runs any more."""
     pid, started = (command.pid, command.started) if command else (None, None)
-    connection.execute(update(cycles).where(cycles.c.id == cycle).values(command_pid=pid, command_started=started))
+    connection.execute(
+        update(cycles).where(cycles.c.id == cycle).values(command_pid=pid, command_started=started)
+    )
 
 
 def end(connection: Connection, cycle: str, outcome: str, now: float) -> bool:
@@ -53,8 +55,10 @@ def end(connection: Connection, cycle: str, outcome: str, now: float) -> bool:
 
 def unfinished(connection: Connection, agent: str) -> list[Cycle]:
     """The wake-ups of an agent that never ended in order, oldest first."""
-    chosen = select(cycles).where(cycles.c.agent == agent, cycles.c.ended_at.is_(None)).order_by(cycles.c.began_at)
-    return [_cycle(row) for row in connection.execute(chosen).all()]
+    chosen = (
+        select(cycles).where(cycles.c.agent == agent, cycles.c.ended_at.is_(None)).order_by(cycles.c.began_at)
+    )
+    return [_cycle(row) for row in connection.execute(chosen).mappings()]
 
 
 def latest(connection: Connection) -> dict[str, Cycle]:
@@ -62,11 +66,11 @@ def latest(connection: Connection) -> dict[str, Cycle]:
     order = (cycles.c.began_at.desc(), cycles.c.id.desc())
     rank = func.row_number().over(partition_by=cycles.c.agent, order_by=order).label("rank")
     ranked = select(cycles, rank).subquery()
-    return {row.agent: _cycle(row) for row in connection.execute(select(ranked).where(ranked.c.rank == 1)).all()}
+    rows = connection.execute(select(ranked).where(ranked.c.rank == 1)).mappings()
+    return {row["agent"]: _cycle(row) for row in rows}
 
 
-def _cycle(row: object) -> Cycle:
-    found = row._mapping  # type: ignore[attr-defined] - a Row of either select above
+def _cycle(found: RowMapping) -> Cycle:
     command = None
     if found["command_pid"] is not None:
         command = ProcessIdentity(found["command_pid"], found["command_started"], found["boot"])

@@ -16,7 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from strawboss.files import FILE_MODE, make_private_directory
 from strawboss.places import state_directory
-from strawboss.wakeup.store.errors import StoreUnavailable
+from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.migrations import migrate
 
 # How long a statement waits for another process's transaction before the store counts as locked.
@@ -27,7 +27,7 @@ WRITES = "strawboss_writes"
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """One open store. `read` and `write` give a connection inside a transaction; both raise StoreUnavailable."""
+    """One open store. `read` and `write` give a connection inside a transaction; both raise StoreError."""
 
     engine: Engine
 
@@ -46,7 +46,9 @@ class Database:
         if self.engine.dialect.name != "postgresql":
             return time.time()
         with self.read() as connection:
-            return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+            return float(
+                connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
+            )
 
     def close(self) -> None:
         self.engine.dispose()
@@ -55,10 +57,12 @@ class Database:
 def open_database(url: str | None = None) -> Database:
     """Open `url`, else STRAWBOSS_STORE, else `store.sqlite` in the state directory, and bring it up to date.
 
-    Raises StoreUnavailable when it cannot be reached, is not a store, or is newer than this program.
+    Raises StoreError when it cannot be reached, is not a store, or is newer than this program.
     """
     where = url or os.environ.get("STRAWBOSS_STORE", "").strip()
-    parsed = _parsed(where) if where else URL.create("sqlite", database=str(state_directory() / "store.sqlite"))
+    parsed = (
+        _parsed(where) if where else URL.create("sqlite", database=str(state_directory() / "store.sqlite"))
+    )
     engine = _sqlite(parsed) if parsed.get_backend_name() == "sqlite" else _postgresql(parsed)
     database = Database(engine)
     with database.write() as connection:
@@ -72,7 +76,9 @@ def _parsed(url: str) -> URL:
     except ArgumentError:
         parsed = None
     if parsed is None or parsed.get_backend_name() not in ("sqlite", "postgresql"):
-        raise StoreUnavailable("STRAWBOSS_STORE is no address of a store; write for example postgresql+psycopg://host/name")
+        raise StoreError(
+            "STRAWBOSS_STORE is no address of a store; write for example postgresql+psycopg://host/name"
+        )
     return parsed
 
 
@@ -80,7 +86,9 @@ def _postgresql(url: URL) -> Engine:
     try:
         return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
     except (ImportError, NoSuchModuleError, TypeError):
-        raise StoreUnavailable("PostgreSQL needs its driver: pip install 'strawboss[postgres]', and postgresql+psycopg://") from None
+        raise StoreError(
+            "PostgreSQL needs its driver: pip install 'strawboss[postgres]', and postgresql+psycopg://"
+        ) from None
 
 
 def _sqlite(url: URL) -> Engine:
@@ -89,7 +97,7 @@ def _sqlite(url: URL) -> Engine:
         make_private_directory(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
     except OSError as error:
-        raise StoreUnavailable(f"{path}: {error.strerror}") from None
+        raise StoreError(f"{path}: {error.strerror}") from None
     # mode=rw: a store that has vanished is an error and not a new, empty one.
     address = f"sqlite:///file:{_quoted(path)}?mode=rw&uri=true"
     engine = create_engine(address, connect_args={"timeout": BUSY_SECONDS})
@@ -136,7 +144,7 @@ def _transaction(engine: Engine) -> Iterator[Connection]:
         with engine.begin() as connection:
             yield connection
     except (DBAPIError, DisconnectionError, PoolTimeout) as error:
-        raise StoreUnavailable(_reason(error)) from error
+        raise StoreError(_reason(error)) from error
 
 
 def _reason(error: SQLAlchemyError) -> str:

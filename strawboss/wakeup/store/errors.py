@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 
-class StoreUnavailable(Exception):
+class StoreError(Exception):
     """Locked, full, gone, broken or too new; `str()` is one line without any of the data. Trying later may help."""
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The store is well and says no: no such task, a circle of dependencies, not yours. `str()` is one line."""

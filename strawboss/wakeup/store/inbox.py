@@ -20,9 +20,13 @@ class Message:
     read_at: float | None
 
 
-def send(connection: Connection, recipient: str, sender: str, body: str, now: float, task: str | None = None) -> None:
+def send(
+    connection: Connection, recipient: str, sender: str, body: str, now: float, task: str | None = None
+) -> None:
     """Put one message into an inbox."""
-    connection.execute(insert(messages).values(recipient=recipient, sender=sender, task=task, body=body, sent_at=now))
+    connection.execute(
+        insert(messages).values(recipient=recipient, sender=sender, task=task, body=body, sent_at=now)
+    )
 
 
 def inbox(connection: Connection, recipient: str, *, unread_only: bool = True) -> list[Message]:
@@ -35,5 +39,7 @@ def inbox(connection: Connection, recipient: str, *, unread_only: bool = True) -
 
 def mark_read(connection: Connection, read: list[Message], now: float) -> None:
     """They have been acted on, or seen by a person."""
-    chosen = update(messages).where(messages.c.id.in_([message.id for message in read]), messages.c.read_at.is_(None))
+    chosen = update(messages).where(
+        messages.c.id.in_([message.id for message in read]), messages.c.read_at.is_(None)
+    )
     connection.execute(chosen.values(read_at=now))

@@ -9,9 +9,21 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    and_,
+    case,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
-from strawboss.wakeup.store.errors import Refused
+from strawboss.wakeup.store.errors import RefusedError
 from strawboss.wakeup.store.schema import task_capabilities, task_needs, tasks
 
 # A task that ended that many cycles without a result is a trap, not work.
@@ -84,8 +96,10 @@ class Task:
     capabilities: frozenset[str] = frozenset()
 
 
-def add(connection: Connection, new: NewTask, now: float, status: Status = Status.OPEN, cycle: str | None = None) -> str:
-    """Store a task and return its id. Raises Refused for an empty title, an unknown need or parent, a wrong complexity.
+def add(
+    connection: Connection, new: NewTask, now: float, status: Status = Status.OPEN, cycle: str | None = None
+) -> str:
+    """Store a task and return its id. Raises RefusedError for an empty title, an unknown need or parent, a wrong complexity.
 
     A task can only need tasks that are there already, so needs never form a circle.
     """
@@ -101,9 +115,9 @@ def add(connection: Connection, new: NewTask, now: float, status: Status = Statu
 
 def _check(connection: Connection, new: NewTask) -> None:
     if not new.title.strip() or len(new.title) > LONGEST_TITLE:
-        raise Refused(f"a task needs a title of 1 to {LONGEST_TITLE} characters")
+        raise RefusedError(f"a task needs a title of 1 to {LONGEST_TITLE} characters")
     if new.complexity not in COMPLEXITIES:
-        raise Refused(f"complexity {new.complexity} is not one of 1 to 5")
+        raise RefusedError(f"complexity {new.complexity} is not one of 1 to 5")
     for other in [*new.needs, *([new.parent] if new.parent else [])]:
         find(connection, other)
 
@@ -125,10 +139,10 @@ def _columns(new: NewTask, now: float) -> dict[str, object]:
 
 
 def find(connection: Connection, task: str) -> Task:
-    """One task. Raises Refused when there is none of that id."""
+    """One task. Raises RefusedError when there is none of that id."""
     row = connection.execute(select(tasks).where(tasks.c.id == task)).mappings().first()
     if row is None:
-        raise Refused(f"there is no task {task!r}; `strawboss task list` shows them")
+        raise RefusedError(f"there is no task {task!r}; `strawboss task list` shows them")
     return _tasks(connection, [row])[0]
 
 
@@ -153,7 +167,9 @@ def available_to(agent: str, capabilities: Iterable[str], now: float) -> ColumnE
     return and_(_free(now), _needs_met(), _meant_for(agent), _within(capabilities))
 
 
-def available(connection: Connection, agent: str, capabilities: Iterable[str], now: float) -> tuple[int, list[Task]]:
+def available(
+    connection: Connection, agent: str, capabilities: Iterable[str], now: float
+) -> tuple[int, list[Task]]:
     """How many tasks are available, and the best MOST_CANDIDATES of them by priority, deadline and age."""
     condition = available_to(agent, capabilities, now)
     count = connection.execute(select(func.count()).select_from(tasks).where(condition)).scalar_one()
@@ -166,13 +182,26 @@ def available(connection: Connection, agent: str, capabilities: Iterable[str], n
 def block_worn_out(connection: Connection, now: float) -> list[str]:
     """Block the tasks whose last of MOST_ATTEMPTS attempts ended without a result; returns their ids."""
     worn_out = and_(tasks.c.attempts >= MOST_ATTEMPTS, _free(now))
-    found = connection.execute(select(tasks.c.id).where(worn_out).with_for_update(skip_locked=True)).scalars().all()
+    found = (
+        connection.execute(select(tasks.c.id).where(worn_out).with_for_update(skip_locked=True))
+        .scalars()
+        .all()
+    )
     for task in found:
-        end(connection, task, Status.BLOCKED, f"{MOST_ATTEMPTS} attempts ended without a result", by="strawboss", now=now)
+        end(
+            connection,
+            task,
+            Status.BLOCKED,
+            f"{MOST_ATTEMPTS} attempts ended without a result",
+            by="strawboss",
+            now=now,
+        )
     return list(found)
 
 
-def finish(connection: Connection, task: str, token: str, status: Status, words: str, *, by: str, now: float) -> bool:
+def finish(
+    connection: Connection, task: str, token: str, status: Status, words: str, *, by: str, now: float
+) -> bool:
     """End a task under its lock, with a result or the reason it is blocked. False: the lock is no longer ours."""
     held = and_(tasks.c.lock_token == token, tasks.c.status == Status.IN_PROGRESS)
     return _end(connection, task, held, status, words, by, now)
@@ -185,11 +214,22 @@ def end(connection: Connection, task: str, status: Status, words: str, *, by: st
 
 
 def _end(
-    connection: Connection, task: str, condition: ColumnElement[bool], status: Status, words: str, by: str, now: float
+    connection: Connection,
+    task: str,
+    condition: ColumnElement[bool],
+    status: Status,
+    words: str,
+    by: str,
+    now: float,
 ) -> bool:
     said = {"result": words} if status is Status.COMPLETE else {"reason": words}
     change = update(tasks).where(tasks.c.id == task, condition)
-    return connection.execute(change.values(status=status, finished_by=by, finished_at=now, **UNLOCKED, **said)).rowcount == 1
+    return (
+        connection.execute(
+            change.values(status=status, finished_by=by, finished_at=now, **UNLOCKED, **said)
+        ).rowcount
+        == 1
+    )
 
 
 UNLOCKED: dict[str, Any] = {"lock_holder": None, "lock_token": None, "lock_expires_at": None}
@@ -205,7 +245,11 @@ def reopen(connection: Connection, task: str) -> bool:
 def publish(connection: Connection, cycle: str, parent: str) -> list[Task]:
     """Delegate the sub-tasks that were planned in this cycle under `parent`: from now on they are available."""
     planned = and_(tasks.c.planned_by == cycle, tasks.c.parent == parent, tasks.c.status == Status.PLANNED)
-    rows = connection.execute(select(tasks).where(planned).order_by(tasks.c.created_at, tasks.c.id)).mappings().all()
+    rows = (
+        connection.execute(select(tasks).where(planned).order_by(tasks.c.created_at, tasks.c.id))
+        .mappings()
+        .all()
+    )
     connection.execute(update(tasks).where(planned).values(status=Status.OPEN, planned_by=None))
     return _tasks(connection, rows)
 
@@ -222,7 +266,11 @@ def drop_planned(connection: Connection, cycle: str) -> int:
 def unmet(connection: Connection, task: str) -> list[str]:
     """The needs of a task that are not complete."""
     needed = task_needs.join(tasks, tasks.c.id == task_needs.c.needs)
-    open_ones = select(tasks.c.id).select_from(needed).where(task_needs.c.task == task, tasks.c.status != Status.COMPLETE)
+    open_ones = (
+        select(tasks.c.id)
+        .select_from(needed)
+        .where(task_needs.c.task == task, tasks.c.status != Status.COMPLETE)
+    )
     return list(connection.execute(open_ones.order_by(tasks.c.id)).scalars())
 
 
@@ -245,7 +293,9 @@ def _meant_for(agent: str) -> ColumnElement[bool]:
 
 
 def _within(capabilities: Iterable[str]) -> ColumnElement[bool]:
-    beyond = and_(task_capabilities.c.task == tasks.c.id, task_capabilities.c.capability.not_in(sorted(capabilities)))
+    beyond = and_(
+        task_capabilities.c.task == tasks.c.id, task_capabilities.c.capability.not_in(sorted(capabilities))
+    )
     return ~exists().where(beyond).correlate(tasks)
 
 

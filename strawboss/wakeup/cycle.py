@@ -1,0 +1,164 @@
+"""The wake-up cycle: nine steps in a table, each with its event before and after, so that a killed one is found."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from filelock import FileLock, Timeout
+
+from strawboss.files import FILE_MODE, make_private_directory
+from strawboss.identity import ProcessIdentity, identify
+from strawboss.places import state_directory
+from strawboss.wakeup import steps
+from strawboss.wakeup.abandoned import StillRunningError, close, host, recover
+from strawboss.wakeup.agents import Agent, Registry
+from strawboss.wakeup.pulse import Pulse
+from strawboss.wakeup.steps import Context, Outcome, Turn
+from strawboss.wakeup.store import cycles, events
+from strawboss.wakeup.store.database import Database
+from strawboss.wakeup.store.errors import StoreError
+
+FETCH, SELECT = 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the specification. `phase` is what the heartbeat says meanwhile (spec/2, "Canonical phases")."""
+
+    number: int
+    name: str
+    phase: str
+    act: Callable[[Context], Outcome]
+
+    @property
+    def label(self) -> str:
+        return f"{self.number}. {self.name}"
+
+
+STEPS = (
+    Step(1, "Identity", "starting", steps.identity),
+    Step(2, "Approvals", "starting", steps.settle_approvals),
+    Step(3, "Fetch tasks", "starting", steps.fetch),
+    Step(4, "Select work", "starting", steps.select),
+    Step(5, "Checkout", "starting", steps.take),
+    Step(6, "Understand", "implementing", steps.understand),
+    Step(7, "Execute", "implementing", steps.perform),
+    Step(8, "Update", "committing", steps.update),
+    Step(9, "Delegate", "committing", steps.delegate),
+)
+# What Turn means as a position in STEPS; NEXT is the one after.
+GOES_TO = {Turn.FETCH: FETCH, Turn.SELECT: SELECT, Turn.END: len(STEPS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table; `status` is "running" while the step runs."""
+
+    step: str
+    status: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """Seconds: a beat every `interval`, a stall after `timeout`, a new cycle every `every` (None: one cycle)."""
+
+    interval: float
+    timeout: float
+    every: float | None = None
+
+
+Show = Callable[[Row], None]
+
+
+@contextmanager
+def woken(agent: Agent, registry: Registry, database: Database, rhythm: Rhythm) -> Iterator[Context]:
+    """The agent is awake in this process: alone, its predecessors cleared up, and put to bed whatever happens.
+
+    Raises StillRunningError when it is awake elsewhere, StoreError.
+    """
+    with _alone(agent):
+        recover(database, agent.name)
+        me = identify(os.getpid()) or ProcessIdentity(os.getpid(), time.time())
+        now = database.now()
+        with database.write() as connection:
+            cycle = cycles.begin(connection, agent.name, host(), me, rhythm.every, now)
+            events.record(connection, agent.name, "cycle began", f"pid {me.pid}", now, cycle=cycle.id)
+        parent = os.environ.get("STRAWBOSS_PARENT_ID", "").strip() or "strawboss"
+        pulse = Pulse(agent, cycle.id, parent, database, rhythm.interval, rhythm.timeout)
+        context = Context(agent, registry, database, cycle, pulse)
+        outcome = "interrupted"
+        try:
+            yield context
+            outcome = "ended"
+        finally:
+            _put_to_bed(context, outcome)
+
+
+@contextmanager
+def _alone(agent: Agent) -> Iterator[None]:
+    # An OS lock: it ends with the process that holds it, whatever kills that.
+    directory = make_private_directory(state_directory() / "agents")
+    lock = FileLock(directory / f"{agent.name}.lock", timeout=0, mode=FILE_MODE)
+    try:
+        with lock:
+            yield
+    except Timeout:
+        raise StillRunningError(f"{agent.name} runs already") from None
+
+
+def _put_to_bed(context: Context, outcome: str) -> None:
+    with suppress(StoreError):
+        now = context.database.now()
+        with context.database.write() as connection:
+            close(connection, context.cycle, outcome, now)
+    ended = "CLEAN" if outcome == "ended" else "ERRORED"
+    with suppress(OSError):
+        context.pulse.let_go()
+        context.pulse.beat("terminal", f"wake-up {outcome}", terminal=ended)
+
+
+def run_cycle(context: Context, show: Show) -> list[Row]:
+    """Go through the steps until there is no more work; returns the finished rows. Raises StoreError."""
+    rows: list[Row] = []
+    position = 0
+    while position < len(STEPS):
+        outcome = _run(STEPS[position], context, show)
+        rows.append(Row(STEPS[position].label, outcome.status, outcome.detail))
+        show(rows[-1])
+        if outcome.turn is Turn.FETCH:
+            context.forget_task()
+        position = GOES_TO.get(outcome.turn, position + 1)
+    return rows
+
+
+def wait_for_work(pulse: Pulse, seconds: float) -> None:
+    """Between two cycles: awake, idle and beating. Raises OSError when the record cannot be written."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        pulse.beat("polling", "waiting for work", waits=True)
+        time.sleep(min(left, pulse.interval))
+
+
+def _run(step: Step, context: Context, show: Show) -> Outcome:
+    show(Row(step.label, "running", "..."))
+    with suppress(OSError):
+        context.pulse.beat(step.phase, f"{step.label}{_about(context)}")
+    _record(context, f"{step.label}: began", "")
+    outcome = step.act(context)
+    _record(context, f"{step.label}: {outcome.status}", outcome.detail)
+    return outcome
+
+
+def _about(context: Context) -> str:
+    return f": {context.task.title}" if context.task else ""
+
+
+def _record(context: Context, event: str, detail: str) -> None:
+    now, task = context.database.now(), context.task.id if context.task else None
+    with context.database.write() as connection:
+        events.record(connection, context.agent.name, event, detail, now, cycle=context.cycle.id, task=task)

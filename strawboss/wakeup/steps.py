@@ -1,0 +1,321 @@
+"""The nine steps of the wake-up cycle, each a function of one context (spec/3, "Wake-Up Cycle")."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from strawboss.files import make_private_directory
+from strawboss.identity import ProcessIdentity
+from strawboss.places import state_directory
+from strawboss.wakeup import context as reading
+from strawboss.wakeup import selection
+from strawboss.wakeup.agents import Agent, Registry
+from strawboss.wakeup.context import ContextError, Understanding
+from strawboss.wakeup.execute import Ended, Execution, Order, execute
+from strawboss.wakeup.pulse import Pulse
+from strawboss.wakeup.selection import Score
+from strawboss.wakeup.store import approvals, budgets, checkout, cycles, inbox, tasks
+from strawboss.wakeup.store.checkout import Conflict, Lease
+from strawboss.wakeup.store.cycles import Cycle
+from strawboss.wakeup.store.database import Database
+from strawboss.wakeup.store.errors import StoreError
+from strawboss.wakeup.store.tasks import Status, Task
+
+# What a command inherits of ours would make it act for somebody else.
+OWN_VARIABLES = ("STRAWBOSS_AGENT", "STRAWBOSS_TASK", "STRAWBOSS_CYCLE", "STRAWBOSS_SCOPE")
+RETRY_SECONDS = 1.0
+T = TypeVar("T")
+
+
+class Turn(Enum):
+    """Where the cycle goes after a step."""
+
+    NEXT = "the next step"
+    SELECT = "back to step 4"
+    FETCH = "back to step 3"
+    END = "the cycle is over"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`status` as the table shows it: done, failed, conflict."""
+
+    status: str
+    detail: str
+    turn: Turn = Turn.NEXT
+
+
+@dataclass(slots=True)
+class Context:
+    """What the steps know and learn. The second half is about the task in hand and starts anew with each."""
+
+    agent: Agent
+    registry: Registry
+    database: Database
+    cycle: Cycle
+    pulse: Pulse
+    candidates: list[Score] = field(default_factory=list)
+    task: Task | None = None
+    lease: Lease | None = None
+    known: Understanding | None = None
+    execution: Execution | None = None
+
+    def forget_task(self) -> None:
+        """The next one starts with nothing known."""
+        self.task = self.lease = self.known = self.execution = None
+
+    @property
+    def chosen(self) -> Task:
+        assert self.task is not None
+        return self.task
+
+    @property
+    def lock(self) -> Lease:
+        assert self.lease is not None
+        return self.lease
+
+
+def identity(context: Context) -> Outcome:
+    """1. Who is this, where may it work, and can it be started at all."""
+    agent = context.agent
+    if not agent.workspace:
+        make_private_directory(agent.directory)
+    complaint = _workspace_complaint(agent) or _command_complaint(agent)
+    if complaint:
+        return Outcome("failed", complaint, Turn.END)
+    return Outcome(
+        "done", " / ".join([agent.name, agent.title or agent.role or "no title", f"scope: {agent.scope}"])
+    )
+
+
+def _workspace_complaint(agent: Agent) -> str:
+    if not agent.directory.is_dir():
+        return f"its workspace {agent.directory} is not a directory"
+    needed = os.R_OK | os.X_OK | (os.W_OK if agent.scope == "read-write" else 0)
+    return (
+        ""
+        if os.access(agent.directory, needed)
+        else f"its workspace {agent.directory} is not open to it ({agent.scope})"
+    )
+
+
+def _command_complaint(agent: Agent) -> str:
+    if not agent.argv:
+        return f"it has no command; write one for {agent.name} in the agent registry"
+    program = agent.argv[0]
+    found = shutil.which(agent.directory / program if os.sep in program else program)
+    return "" if found else f"its command {program!r} is not to be found"
+
+
+def settle_approvals(context: Context) -> Outcome:
+    """2. Act on what was approved or denied; count what still waits."""
+    now = context.database.now()
+    with context.database.write() as connection:
+        settled = approvals.settle(connection, now)
+        pending = len(approvals.pending(connection))
+    counts = [f"{len(settled)} processed"] if settled else []
+    return Outcome("done", ", ".join([*counts, f"{pending} pending"]))
+
+
+def fetch(context: Context) -> Outcome:
+    """3. What is available to this agent; tasks that keep ending cycles are taken out."""
+    now = context.database.now()
+    with context.database.write() as connection:
+        tasks.block_worn_out(connection, now)
+        count, found = tasks.available(connection, context.agent.name, context.agent.levels, now)
+        used = budgets.used(connection, context.agent.name)
+    remaining = None if context.agent.budget is None else context.agent.budget - used
+    context.candidates = selection.ranked(found, context.agent.levels, remaining, now)
+    if found and not context.candidates:
+        detail = f"{_counted(count, 'available task')}, but the budget is used up ({used:,}/{context.agent.budget:,})"
+        return Outcome("failed", detail, Turn.END)
+    return Outcome("done", _counted(count, "available task"), Turn.NEXT if found else Turn.END)
+
+
+def select(context: Context) -> Outcome:
+    """4. The best of what is left of the candidates."""
+    if not context.candidates:
+        return Outcome("done", "every candidate was taken by others", Turn.FETCH)
+    context.task = context.candidates.pop(0).task
+    title = f'{context.task.id}: "{context.task.title}"'
+    return Outcome("done", f"{title} (priority: {context.task.priority.name.lower()})")
+
+
+def take(context: Context) -> Outcome:
+    """5. Lock it; somebody faster is the 409 that leads back to step 4."""
+    now, pulse = context.database.now(), context.pulse
+    token = f"{context.cycle.id}/{secrets.token_hex(4)}"
+    with context.database.write() as connection:
+        got = checkout.checkout(
+            connection, context.chosen.id, context.agent.name, context.agent.levels, token, now, pulse.timeout
+        )
+    if isinstance(got, Conflict):
+        return Outcome("conflict", f"409: {got.why}", Turn.SELECT)
+    context.lease = got
+    pulse.hold(got)
+    return Outcome("done", "Lock acquired")
+
+
+def understand(context: Context) -> Outcome:
+    """6. Read the files, the parents, what it builds on, and the inbox."""
+    try:
+        with context.database.read() as connection:
+            context.known = reading.understand(connection, context.chosen, context.agent)
+    except ContextError as error:
+        _end_task(context, Status.BLOCKED, str(error))
+        return Outcome("failed", f"{error}; the task is blocked", Turn.FETCH)
+    files, tokens = len(context.known.files), context.known.tokens
+    return Outcome("done", f"Loaded {_counted(files, 'context file')} ({tokens:,} tokens)")
+
+
+def perform(context: Context) -> Outcome:
+    """7. Run the agent's command on it."""
+    began = time.monotonic()
+    execution = execute(_order(context), lambda process: _note(context, process), context.pulse.watch)
+    context.execution = execution
+    facts = f"{_tokens(execution)} in {time.monotonic() - began:.0f}s"
+    if execution.succeeded:
+        return Outcome("done", facts)
+    return Outcome("failed", f"{execution.why} ({facts})")
+
+
+def _order(context: Context) -> Order:
+    agent, task = context.agent, context.chosen
+    assert context.known is not None
+    texts = {
+        "prompt": reading.prompt(agent, task, context.known),
+        "system_prompt": agent.system_prompt,
+        "task": task.id,
+    }
+    output = output_file(context.cycle.id, task.id)
+    seconds = agent.time_limit_seconds
+    environment = _environment(context)
+    return Order(
+        tuple(agent.argv), texts, agent.directory, environment, output, seconds, context.cycle.id, agent.pty
+    )
+
+
+def output_file(cycle: str, task: str) -> Path:
+    """Where the output of a command is kept."""
+    return state_directory() / "output" / f"{task}-{cycle}.log"
+
+
+def _environment(context: Context) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if name not in OWN_VARIABLES}
+    return inherited | {
+        "STRAWBOSS_AGENT": context.agent.name,
+        "STRAWBOSS_TASK": context.chosen.id,
+        "STRAWBOSS_SCOPE": context.agent.scope,
+        "STRAWBOSS_STATE_DIR": str(state_directory().absolute()),
+        "STRAWBOSS_AGENTS": str(context.registry.path.absolute()),
+    }
+
+
+def _note(context: Context, process: ProcessIdentity) -> None:
+    with context.database.write() as connection:
+        cycles.note_command(connection, context.cycle.id, process)
+
+
+def update(context: Context) -> Outcome:
+    """8. Store the result or the reason, tell the parent, mark the messages read."""
+    execution = context.execution
+    assert execution is not None
+    status = Status.COMPLETE if execution.succeeded else Status.BLOCKED
+    return _end_task(context, status, execution.answer if execution.succeeded else execution.why)
+
+
+def delegate(context: Context) -> Outcome:
+    """9. Open the sub-tasks that were identified, and look for more work."""
+    with context.database.write() as connection:
+        opened = tasks.publish(connection, context.cycle.id, context.chosen.id)
+        for task in opened:
+            _tell_assignee(context, connection, task)
+    named = ", ".join(f"{task.id} ({task.assignee or 'anybody'})" for task in opened)
+    return Outcome("done", _counted(len(opened), "sub-task") + (f": {named}" if named else ""), Turn.FETCH)
+
+
+def _tell_assignee(context: Context, connection: Connection, task: Task) -> None:
+    if task.assignee:
+        inbox.send(
+            connection, task.assignee, context.agent.name, f"for you: {task.title}", time.time(), task.id
+        )
+
+
+def _end_task(context: Context, status: Status, words: str) -> Outcome:
+    """Write how the task ended. The lock decides: without it the result belongs to nobody and is not written."""
+    now = context.database.now()
+
+    def write(connection: Connection) -> Outcome:
+        cycles.note_command(connection, context.cycle.id, None)
+        outcome = _written(context, connection, status, words, now)
+        if context.known is not None and outcome.status == "done":
+            inbox.mark_read(connection, list(context.known.messages), now)
+        return outcome
+
+    outcome = _persistently(context, write)
+    context.pulse.let_go()
+    return outcome
+
+
+def _written(context: Context, connection: Connection, status: Status, words: str, now: float) -> Outcome:
+    task, lock, name = context.chosen, context.lock, context.agent.name
+    if status is Status.COMPLETE and (waiting := approvals.pending(connection, task.id)):
+        if approvals.wait(connection, task.id, lock.token):
+            return Outcome(
+                "done", f"in_progress → waiting: {waiting[0].question} ({waiting[0].id})", Turn.FETCH
+            )
+    elif tasks.finish(connection, task.id, lock.token, status, words, by=name, now=now):
+        _tell_parent(connection, task, name, f"{task.title}: {status}\n{words}".strip(), now)
+        return Outcome("done", f"in_progress → {status}")
+    found = tasks.find(connection, task.id)
+    if found.finished_by == name and found.status in (Status.COMPLETE, Status.BLOCKED):
+        _tell_parent(
+            connection, found, name, f"{found.title}: {found.status}\n{found.result or found.reason}", now
+        )
+        return Outcome("done", f"in_progress → {found.status}, by its own word")
+    return Outcome("failed", "the lock was lost; the result is not stored", Turn.FETCH)
+
+
+def _tell_parent(connection: Connection, task: Task, sender: str, words: str, now: float) -> None:
+    """To whoever works on the parent task, else to whoever added this one."""
+    recipient = task.created_by
+    if task.parent:
+        parent = tasks.find(connection, task.parent)
+        recipient = parent.finished_by or parent.lock_holder or parent.assignee or parent.created_by
+    if recipient != sender:
+        inbox.send(connection, recipient, sender, words, now, task.id)
+
+
+def _persistently(context: Context, write: Callable[[Connection], T]) -> T:
+    """A result is worth waiting for a store that is away, as long as the lock may still be ours."""
+    give_up = time.monotonic() + context.pulse.timeout
+    while True:
+        try:
+            with context.database.write() as connection:
+                return write(connection)
+        except StoreError:
+            if time.monotonic() > give_up:
+                raise
+            time.sleep(RETRY_SECONDS)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def _tokens(execution: Execution) -> str:
+    return (
+        f"{execution.tokens:,} tokens"
+        if execution.tokens or execution.ended is not Ended.NOT_STARTED
+        else "not started"
+    )
