@@ -1,0 +1,51 @@
+"""`strawboss install`, `uninstall`, `doctor`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from strawboss.doctor import Health, examine
+from strawboss.pi import installation
+from strawboss.pi.command import Pi, PiError
+from strawboss.plain import plain
+
+COLOURS = {Health.OK: "green", Health.NOTE: "yellow", Health.FIX: "red"}
+
+
+@click.command()
+def install() -> None:
+    """Register the extension with pi, so that every session in herdr is watched."""
+    try:
+        done = installation.install(Pi(os.environ), os.environ, sys.executable)
+    except PiError as error:
+        raise click.ClickException(str(error)) from error
+    _say([*done, "start pi in herdr, or /reload where it runs; /strawboss there shows what is seen"])
+
+
+@click.command()
+def uninstall() -> None:
+    """Take the extension out of pi again. Logs and keys already written stay."""
+    try:
+        done = installation.uninstall(Pi(os.environ), os.environ)
+    except PiError as error:
+        raise click.ClickException(str(error)) from error
+    _say([*done, "/reload the pi sessions that run"] if done else ["strawboss was not installed in pi"])
+
+
+@click.command()
+def doctor() -> int:
+    """Check everything strawboss stands on: one line each, with what to do. Exit 1 when something is to be fixed."""
+    findings = examine(os.environ)
+    for finding in findings:
+        mark = click.style(f"{finding.health.value:<4}", fg=COLOURS[finding.health])
+        fix = f" -> {plain(finding.fix)}" if finding.fix else ""
+        click.echo(f"{mark}  {finding.subject}: {plain(finding.text)}{fix}")
+    return int(any(finding.health is Health.FIX for finding in findings))
+
+
+def _say(lines: list[str]) -> None:
+    for line in lines:
+        click.echo(plain(line))

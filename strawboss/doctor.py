@@ -1,0 +1,308 @@
+"""Looks at everything strawboss stands on, and says for each what to do about it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+import filelock
+
+from strawboss import places
+from strawboss.config import Config, ConfigError, load_config
+from strawboss.files import make_private_directory
+from strawboss.herdr.client import Herdr
+from strawboss.intercom.client import Intercom
+from strawboss.neighbours import herdr_address, intercom_address
+from strawboss.pi import installation
+from strawboss.pi.command import Package, Pi, PiError, agent_directory, version_numbers
+from strawboss.recovery.verdict import Unknown
+
+OLDEST_PI = (1, 2, 0)
+TRIED_PI = (1, 6, 0)
+TRIED_HERDR_PROTOCOL = 20
+INTEGRATION = Path("extensions", "herdr-agent-state.ts")
+INTEGRATION_LINE = "HERDR_INTEGRATION_VERSION="
+REGISTRY_WORDS = ("pi-subagents/runtime", "runningSubagents")
+SOURCE_LIMIT = 2 * 1024 * 1024
+PYTHON_SECONDS = 20.0
+
+
+class Health(Enum):
+    OK = "ok"
+    NOTE = "note"  # may well be as it should
+    FIX = "fix"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`text` says what was found; `fix` what to do, empty when nothing needs to be done."""
+
+    subject: str
+    health: Health
+    text: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """What the checks look at. `packages` is None when pi could not be asked."""
+
+    environment: Mapping[str, str]
+    config: Config
+    pi: Pi | PiError
+    packages: tuple[Package, ...] | None = None
+    cwd: str = field(default_factory=os.getcwd)
+
+    @property
+    def state(self) -> Path:
+        configured = self.config.paths.state
+        return Path(configured).expanduser() if configured else places.state_directory()
+
+    def package(self, name: str) -> Package | None:
+        return next((package for package in self.packages or () if package.name == name), None)
+
+
+def examine(environment: Mapping[str, str]) -> list[Finding]:
+    """Every check, in the order in which one would repair."""
+    config = _config(environment)
+    loaded = Config() if isinstance(config, Finding) else config
+    patient = _patient(environment, loaded)
+    first = config if isinstance(config, Finding) else Finding("config", Health.OK, _config_text())
+    return [first, *(check(patient) for check in CHECKS)]
+
+
+def _config(environment: Mapping[str, str]) -> Config | Finding:
+    try:
+        return load_config(places.config_file(), environment)
+    except ConfigError as error:
+        return Finding("config", Health.FIX, str(error), "correct that line")
+
+
+def _config_text() -> str:
+    file = places.config_file()
+    return f"{file} is valid" if file.exists() else f"no {file}: the defaults hold"
+
+
+def _patient(environment: Mapping[str, str], config: Config) -> Patient:
+    try:
+        pi = Pi(environment)
+        return Patient(environment, config, pi, pi.packages())
+    except PiError as error:
+        return Patient(environment, config, error)
+
+
+# -- Python and pi ---------------------------------------------------------------------------------------------
+
+
+def python(patient: Patient) -> Finding:
+    named = patient.environment.get("STRAWBOSS_PYTHON") or installation.read_python(patient.environment)
+    if named is None:
+        file = installation.python_file(patient.environment)
+        return Finding("python", Health.FIX, f"{file} names no Python", "run `strawboss install`")
+    try:
+        done = subprocess.run(
+            [named, "-P", "-m", "strawboss", "--version"],
+            capture_output=True,
+            timeout=PYTHON_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("python", Health.FIX, f"{named} does not run ({error})", "run `strawboss install`")
+    if done.returncode != 0:
+        return Finding("python", Health.FIX, f"{named} has no strawboss", "run `strawboss install`")
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding("python", Health.OK, f"pi starts {named} (this is Python {version})")
+
+
+def pi_version(patient: Patient) -> Finding:
+    if isinstance(patient.pi, PiError):
+        return Finding("pi", Health.FIX, str(patient.pi), "make `pi` runnable")
+    try:
+        version = patient.pi.version()
+    except PiError as error:
+        return Finding("pi", Health.FIX, str(error), "make `pi` runnable")
+    numbers = version_numbers(version)
+    if isinstance(numbers, Unknown):
+        return Finding("pi", Health.NOTE, f"{numbers.why}; strawboss was tried with 1.6.0")
+    if numbers < OLDEST_PI:
+        return Finding("pi", Health.FIX, f"pi {version} is too old", "update pi to 1.6.0 or newer")
+    untried = "" if numbers[:2] == TRIED_PI[:2] else " (strawboss was tried with 1.6.0)"
+    return Finding("pi", Health.NOTE if untried else Health.OK, f"pi {version}{untried}")
+
+
+def extension(patient: Patient) -> Finding:
+    if patient.packages is None:
+        return Finding("extension", Health.FIX, "pi cannot be asked for its packages", "make `pi` runnable")
+    if installation.registered(patient.packages):
+        return Finding("extension", Health.OK, f"pi loads {installation.EXTENSION}")
+    return Finding("extension", Health.FIX, "pi does not load strawboss", "run `strawboss install`")
+
+
+def registry(patient: Patient) -> Finding:
+    """The Map itself exists only inside a running pi; what the package's source says of it is the next best."""
+    package = patient.package("pi-herdr-agents")
+    if package is None:
+        return Finding(
+            "pi-herdr-agents",
+            Health.FIX,
+            "pi's packages do not have it",
+            "run `pi install npm:pi-herdr-agents`",
+        )
+    if _source_names(package.path, REGISTRY_WORDS):
+        told = f"{package.version} keeps its registry where it is read (judged from its source; /strawboss in pi tells)"
+        return Finding("pi-herdr-agents", Health.OK, told)
+    return Finding(
+        "pi-herdr-agents",
+        Health.FIX,
+        f"{package.version} does not keep runningSubagents (judged from its source), so nothing will be done",
+        "use a version that does, 1.3.0 for example",
+    )
+
+
+def _source_names(directory: Path, words: Iterable[str]) -> bool:
+    missing = set(words)
+    for file in _sources(directory):
+        text = file.read_text(errors="replace")
+        missing -= {word for word in missing if word in text}
+        if not missing:
+            return True
+    return False
+
+
+def _sources(directory: Path) -> Iterable[Path]:
+    for folder, folders, names in os.walk(directory):
+        folders[:] = [name for name in folders if name not in {"node_modules", ".git"}]
+        for name in names:
+            file = Path(folder, name)
+            if file.suffix in {".ts", ".js", ".mjs"} and file.stat().st_size <= SOURCE_LIMIT:
+                yield file
+
+
+# -- neighbours ------------------------------------------------------------------------------------------------
+
+
+def herdr(patient: Patient) -> Finding:
+    address = herdr_address(patient.config, patient.environment, sys.platform)
+    if isinstance(address, Unknown):
+        return Finding("herdr", Health.FIX, address.why, "correct HERDR_SESSION")
+    version = Herdr(address).ping()
+    if isinstance(version, Unknown):
+        return Finding(
+            "herdr",
+            Health.FIX,
+            f"no answer at {address}: {version.why}",
+            "start herdr, or run this inside it",
+        )
+    text = f"herdr {version.version}, protocol {version.protocol}"
+    if version.protocol == TRIED_HERDR_PROTOCOL:
+        return Finding("herdr", Health.OK, text)
+    return Finding("herdr", Health.NOTE, f"{text} (strawboss was tried with protocol {TRIED_HERDR_PROTOCOL})")
+
+
+def integration(patient: Patient) -> Finding:
+    """Without it herdr never learns which session a pane is on, and no pane can be proved to be a run's."""
+    file = agent_directory(patient.environment) / INTEGRATION
+    fix = "run `herdr integration install pi`"
+    try:
+        text = file.read_text(errors="replace")[:SOURCE_LIMIT]
+    except FileNotFoundError:
+        return Finding("herdr's pi integration", Health.FIX, f"{file} is not there", fix)
+    except OSError as error:
+        return Finding("herdr's pi integration", Health.FIX, f"{file} cannot be read ({error.strerror})", fix)
+    _, found, rest = text.partition(INTEGRATION_LINE)
+    number = rest.split()[0].strip('";,') if found and rest.split() else "of unknown version"
+    return Finding("herdr's pi integration", Health.OK, f"installed ({number})")
+
+
+def intercom(patient: Patient) -> Finding:
+    if patient.packages is not None and patient.package("pi-intercom") is None:
+        return Finding(
+            "pi-intercom", Health.FIX, "pi's packages do not have it", "run `pi install npm:pi-intercom`"
+        )
+    address = intercom_address(patient.config, patient.environment, sys.platform, patient.cwd)
+    if isinstance(address, Unknown):
+        return Finding("pi-intercom", Health.FIX, address.why, "set HOME, or paths.intercom_directory")
+    roster = Intercom(address, patient.cwd).roster()
+    if isinstance(roster, Unknown):
+        return Finding(
+            "pi-intercom", Health.NOTE, f"no broker ({roster.why}); the first pi session starts it"
+        )
+    return Finding("pi-intercom", Health.OK, f"its broker answers, {len(roster)} sessions are on it")
+
+
+# -- our own files ---------------------------------------------------------------------------------------------
+
+
+def permissions(patient: Patient) -> Finding:
+    state = patient.state
+    try:
+        make_private_directory(state / "locks")
+        open_to_others = [path for path in [state, *state.rglob("*")] if _is_open_to_others(path)]
+    except OSError as error:
+        return Finding(
+            "files", Health.FIX, f"{state} cannot be used ({error.strerror})", f"make {state} yours"
+        )
+    if not os.access(state, os.W_OK):
+        return Finding("files", Health.FIX, f"{state} cannot be written", f"make {state} yours")
+    if open_to_others:
+        fix = f"run `chmod -R go-rwx {state}`"
+        return Finding("files", Health.FIX, f"others may read {open_to_others[0]}", fix)
+    return Finding("files", Health.OK, f"{state} is private")
+
+
+def _is_open_to_others(path: Path) -> bool:
+    return (
+        sys.platform != "win32"
+        and bool(path.lstat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+        and not path.is_symlink()
+    )
+
+
+def locks(patient: Patient) -> Finding:
+    """Tries the lock for real: some network file systems only pretend."""
+    directory = patient.state / "locks"
+    held = sum(_is_held(file) for file in directory.glob("*.lock"))
+    probe = directory / ".doctor.lock"
+    try:
+        with filelock.FileLock(probe, timeout=0):
+            excludes = _is_held(probe)
+        probe.unlink(missing_ok=True)
+    except (OSError, NotImplementedError, filelock.Timeout) as error:
+        return Finding(
+            "lock", Health.FIX, f"no lock can be taken in {directory} ({error})", "set paths.state elsewhere"
+        )
+    if not excludes:
+        return Finding(
+            "lock", Health.FIX, f"locks in {directory} exclude nobody", "set paths.state to a local disk"
+        )
+    return Finding("lock", Health.OK, f"locks work; {held} sessions are being watched now")
+
+
+def _is_held(file: Path) -> bool:
+    lock = filelock.FileLock(file, timeout=0, thread_local=False)
+    try:
+        with lock:
+            return False
+    except filelock.Timeout:
+        return True
+    except OSError:
+        return False
+
+
+CHECKS: tuple[Callable[[Patient], Finding], ...] = (
+    python,
+    pi_version,
+    extension,
+    herdr,
+    integration,
+    intercom,
+    registry,
+    permissions,
+    locks,
+)
