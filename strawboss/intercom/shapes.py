@@ -23,6 +23,7 @@ class Session(msgspec.Struct, frozen=True, rename="camel"):
     id: str
     pid: int | float
     status: str = ""
+    name: str = ""
     endpoint_epoch: str | None = None
     herdr_location: Any | UnsetType = UNSET
 
@@ -60,6 +61,7 @@ def peer(session: Session) -> Peer:
         epoch=session.endpoint_epoch or None,
         pane=_current_pane(session.herdr_location) if located else None,
         located=located,
+        name=session.name,
     )
 
 
