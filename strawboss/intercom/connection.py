@@ -16,6 +16,7 @@ from strawboss.intercom.shapes import Endpoint
 CHUNK = 64 * 1024
 LOOPBACK = "127.0.0.1"
 NO_BROKER = "no intercom broker is running"
+TOO_LATE = "the intercom broker did not answer in time"
 SHOWN = 120  # characters of another program's words
 
 
@@ -49,7 +50,7 @@ def connect(address: Address, seconds: float) -> Line:
     except (FileNotFoundError, ConnectionRefusedError) as error:
         raise LostError(NO_BROKER) from error
     except OSError as error:
-        raise LostError(f"the intercom broker cannot be reached: {_reason(error)}") from error
+        raise LostError(f"the intercom broker cannot be reached: {error.strerror or error}") from error
 
 
 def _open(address: Address, seconds: float) -> Line:
@@ -93,7 +94,7 @@ class Conversation:
             self._socket.settimeout(self._left(self._deadline))
             self._socket.sendall(data)
         except OSError as error:
-            raise LostError(f"the connection to the intercom broker was lost: {_reason(error)}") from error
+            raise _lost(error) from error
 
     def hear(self, wanted: Callable[[Frame], bool], within: float | None = None) -> Frame:
         """The next frame that is `wanted`, at the latest `within` seconds; others, of types known or not, are skipped.
@@ -118,11 +119,11 @@ class Conversation:
         return frame
 
     def _receive(self, deadline: float) -> bytes:
-        self._socket.settimeout(self._left(deadline))
         try:
+            self._socket.settimeout(self._left(deadline))
             data = self._socket.recv(CHUNK)
         except OSError as error:
-            raise LostError(f"the connection to the intercom broker was lost: {_reason(error)}") from error
+            raise _lost(error) from error
         if not data:
             raise LostError("the intercom broker hung up")
         return data
@@ -130,7 +131,7 @@ class Conversation:
     def _left(self, deadline: float) -> float:
         seconds = deadline - self._clock()
         if seconds <= 0:
-            raise LostError("the intercom broker did not answer in time")
+            raise LostError(TOO_LATE)
         return seconds
 
 
@@ -140,5 +141,7 @@ def plain(words: object) -> str:
     return "".join(c if c.isprintable() else "?" for c in text[:SHOWN])
 
 
-def _reason(error: OSError) -> str:
-    return "it did not answer in time" if isinstance(error, TimeoutError) else error.strerror or str(error)
+def _lost(error: OSError) -> LostError:
+    if isinstance(error, TimeoutError):
+        return LostError(TOO_LATE)
+    return LostError(f"the connection to the intercom broker was lost: {error.strerror or error}")

@@ -113,7 +113,7 @@ def until(condition, seconds=10):
 
 def test_the_roster_names_every_session_with_its_pid_status_and_epoch_but_not_strawboss(intercom, child):
     [peer] = intercom.roster()
-    assert peer == Peer(CHILD, 4242, "tool:bash · busy", epoch=peer.epoch, pane=None, located=False)
+    assert peer == Peer(CHILD, 4242, "tool:bash · busy", epoch=peer.epoch, name="child")
     assert peer.epoch == child.roster()[CHILD]["endpointEpoch"]
 
 
