@@ -6,9 +6,6 @@ with Heartbeat("leaf-7", parent_id="run-42") as heart:
     heart.beat("running the tests", "validating")
 """
 
-from strawboss.heartbeat.classify import Standing, Status, judge, status
-from strawboss.heartbeat.record import Beat, Record
-from strawboss.heartbeat.sweep import Sweep, sweep
 from strawboss.heartbeat.worker import Heartbeat
 
-__all__ = ["Beat", "Heartbeat", "Record", "Standing", "Status", "Sweep", "judge", "status", "sweep"]
+__all__ = ["Heartbeat"]

@@ -53,7 +53,12 @@ def decode_object(raw: bytes) -> dict[str, Any] | Broken:
 
 def encode(value: object) -> bytes:
     """Indented JSON with a final newline, as the other tools write it."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    try:
+        raw = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        # File names and arguments may hold bytes that are no UTF-8.
+        raw = json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode("utf-8", "replace")
+    return msgspec.json.format(raw, indent=2) + b"\n"
 
 
 def write_json(path: Path, value: object) -> None:

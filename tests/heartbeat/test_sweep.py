@@ -1,0 +1,182 @@
+import os
+import shutil
+
+import pytest
+from heartbeat.given import NOW, ack, ago, beat, content, put, steer
+from hypothesis import given, strategies
+
+from strawboss.heartbeat import sweep as sweeping
+from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.sweep import sweep
+
+
+@pytest.fixture
+def status(tmp_path):
+    directory = Worktree(tmp_path).status_directory
+    directory.mkdir(parents=True)
+    return directory
+
+
+def swept(*directories):
+    return sweep([str(directory) for directory in directories], NOW)
+
+
+def names(*directories):
+    return [record.stem for record in swept(*directories).records]
+
+
+def only_failure(directory):
+    (record,) = swept(directory).records
+    (failure,) = record.failures
+    return failure
+
+
+def test_records_come_by_directory_and_then_by_file_name(tmp_path):
+    for root, agents in (("two", "ca"), ("one", "b")):
+        for agent in agents:
+            beat(tmp_path / root, agent)
+    two, one = (Worktree(tmp_path / root).status_directory for root in ("two", "one"))
+    assert names(two, one) == ["a", "c", "b"]
+
+
+def test_only_the_top_level_is_read(status):
+    put(status / "deeper" / "a.json", content("a"))
+    (status / "folder.json").mkdir()
+    assert names(status) == []
+
+
+def test_steer_files_and_acks_among_the_heartbeats_are_skipped_whatever_else_they_hold(status):
+    put(status / "leaf-7.json", content())
+    put(status / "steered.json", steer("steered"))
+    put(status / "v2.json", content("v2", schema="deft.subagent.steer.v2"))
+    put(status / "leaf-7.ack.json", ack())
+    put(status / "x.ack.json", b"{not json")
+    put(status / "x.steer.json", b"{not json")
+    (result,) = swept(status).records
+    assert result.ok
+
+
+def test_broken_json_is_not_skipped_as_a_steer(status):
+    put(status / "a.json", b'{"schema": "deft.subagent.steer.v1"')
+    assert "malformed JSON" in only_failure(status)
+
+
+def test_temporary_files_of_writers_are_no_records(status):
+    put(status / ".leaf-7.json.0b8f.tmp", b"{half")
+    put(status / "leaf-7.json.tmp", b"{half")
+    put(status / ".json", b"{half")
+    put(status / "leaf-7.JSON", b"{half")
+    assert names(status) == []
+
+
+def test_a_temporary_file_that_ends_in_json_is_a_row_with_a_reason(status):
+    put(status / "leaf.tmp.json", b"{half")
+    assert "malformed JSON" in only_failure(status)
+
+
+def test_a_link_within_the_directory_is_followed_and_must_bear_its_name(status):
+    put(status / "leaf-7.json", content())
+    (status / "other.json").symlink_to("leaf-7.json")
+    assert [record.ok for record in swept(status).records] == [True, False]
+
+
+def test_a_link_out_of_the_directory_is_a_row_and_not_read(status, tmp_path):
+    put(tmp_path / "secret.json", content("leaf-7"))
+    (status / "leaf-7.json").symlink_to(tmp_path / "secret.json")
+    assert "link out of the directory" in only_failure(status)
+
+
+def test_a_link_to_nothing_is_a_row_and_not_a_missing_worker(status):
+    (status / "leaf-7.json").symlink_to(status / "gone.json")
+    assert "link to nothing" in only_failure(status)
+
+
+def test_a_link_in_a_circle_is_a_row(status):
+    (status / "a.json").symlink_to(status / "a.json")
+    assert "unreadable" in only_failure(status)
+
+
+def test_a_pipe_is_a_row(status):
+    os.mkfifo(status / "a.json")
+    assert "not a regular file" in only_failure(status)
+
+
+def test_a_hundred_megabytes_are_a_row(status):
+    with (status / "a.json").open("wb") as file:
+        file.truncate(100 * 1024 * 1024)
+    assert "larger than 1 MiB" in only_failure(status)
+
+
+def test_a_file_that_vanishes_in_the_sweep_is_no_row(status, mocker):
+    put(status / "a.json", content("a"))
+    mocker.patch.object(sweeping, "read_object", return_value=None)
+    assert names(status) == []
+
+
+def test_a_directory_that_vanishes_after_the_listing_leaves_no_rows(status, mocker):
+    put(status / "a.json", content("a"))
+    listed = sweeping._content
+
+    def vanish(entry, directory):
+        shutil.rmtree(status)
+        return listed(entry, directory)
+
+    mocker.patch.object(sweeping, "_content", vanish)
+    assert names(status) == []
+
+
+def test_a_missing_directory_is_an_error_and_nothing_seen(tmp_path):
+    result = swept(tmp_path / "gone")
+    assert "No such file" in result.errors[0]
+    assert result.sees_nothing
+    assert not result.all_ok
+
+
+def test_a_file_in_the_place_of_the_directory_is_an_error(tmp_path):
+    put(tmp_path / "status", b"")
+    assert "Not a directory" in swept(tmp_path / "status").errors[0]
+
+
+def test_a_missing_directory_beside_a_sound_record_is_an_error_but_something_was_seen(tmp_path, status):
+    put(status / "leaf-7.json", content())
+    result = swept(tmp_path / "gone", status)
+    assert not result.sees_nothing
+    assert not result.all_ok
+
+
+def test_an_empty_directory_is_well(status):
+    assert swept(status).all_ok
+
+
+def test_one_directory_under_two_names_counts_once(status, tmp_path):
+    put(status / "leaf-7.json", content())
+    (tmp_path / "link").symlink_to(status)
+    assert names(status, status, f"{status}/.", tmp_path / "link") == ["leaf-7"]
+    assert swept(status, tmp_path / "link").directories == (str(status),)
+
+
+def test_all_ages_are_against_one_now(status):
+    put(status / "a.json", content("a", last_heartbeat_at=ago(10)))
+    put(status / "b.json", content("b", last_heartbeat_at=ago(20)))
+    assert [record.age_seconds for record in swept(status).records] == [10, 20]
+
+
+@given(
+    raw=strategies.binary(max_size=60),
+    name=strategies.sampled_from(["a.json", ".x.json", "ü.json", "a b.json"]),
+)
+def test_no_file_whatever_it_holds_raises_or_passes_for_sound(tmp_path_factory, raw, name):
+    directory = tmp_path_factory.mktemp("status")
+    (directory / name).write_bytes(raw)
+    (record,) = swept(directory).records
+    assert record.failures
+
+
+def test_a_sweep_changes_nothing(status, tmp_path):
+    put(status / "done.json", content("done", phase="terminal", terminal_state="CLEAN"))
+    put(status / "bad.json", b"{")
+    before = {path: path.stat() for path in tmp_path.rglob("*")}
+    swept(status)
+    assert {path: (path.stat().st_mtime_ns) for path in tmp_path.rglob("*")} == {
+        path: facts.st_mtime_ns for path, facts in before.items()
+    }
