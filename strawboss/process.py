@@ -38,6 +38,7 @@ HANDOVER_SECONDS = 2.0  # after a reload the process before this one needs a mom
 HANDOVER_PAUSE = 0.1
 Handler = signal.Handlers | Callable[[int, FrameType | None], None]
 PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
+FIRST_LOOK = "strawboss: the first look has not been made yet"
 STANDBY = "another pi works on this very session; strawboss stands by here until it ends"
 
 
@@ -64,7 +65,7 @@ class Process:
         self._session: Session | None = None
         self._look: Look | None = None
         self._looked_at = 0.0
-        self._note = "strawboss: no session has started yet"
+        self._note = FIRST_LOOK
         self._shown: str | None = ""  # unknown: the process before this one may have left something there
         self.log = Log(places.state_directory() / "logs", "strawboss")
 
@@ -74,8 +75,6 @@ class Process:
             self._link.wait(FOREVER, self._is_replaced)
             started, self._next = self._next, None
             if started is not None:
-                self._session, self._look = None, None
-                self._note = "strawboss: the first look is under way"
                 self._serve(started)
 
     def leave(self) -> None:
@@ -89,6 +88,7 @@ class Process:
         """Also in the middle of a look. `session.settled` needs no answer: the looks see the session for themselves."""
         if message.method == "session.started":
             self._next = _started(message)
+            self._session, self._look, self._note = None, None, FIRST_LOOK
         elif message.method == "session.ended":
             raise ExtensionGoneError
         elif message.method == "session.entry" and self._session is not None:
@@ -173,7 +173,8 @@ class Process:
         except Exception:
             self.log.failed("look failed")
             return
-        self._look, self._looked_at = look, time.monotonic()
+        if not self._is_replaced():
+            self._look, self._looked_at = look, time.monotonic()
         self._show(status_line(look))
 
     def _show(self, line: str | None) -> None:

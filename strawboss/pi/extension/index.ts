@@ -15,7 +15,7 @@ import { type ExtensionAPI, type ExtensionContext, getAgentDir, VERSION } from "
 const PROTOCOL = 1;
 const CUSTOM_TYPE = "straw-boss";
 const MAX_LINE = 1 << 20;
-const RESTART_PAUSES_MS = [500, 2000, 8000];
+const RESTART_PAUSES_MS = [500, 1500, 4500];
 const RUNS_WELL_MS = 600_000; // a process that lived this long earns its three restarts anew
 const LAST_CALL_MS = 2000; // the process ends by itself within a second
 const STATUS_MS = 3000;
@@ -27,7 +27,6 @@ const CHILD_VARIABLE =
 
 type Params = Record<string, any>;
 type Answers = Record<string, (params: Params) => unknown>;
-
 const warned = new Set<string>(); // of this pi, not of one session: /new must not repeat a warning
 
 export default function strawboss(pi: ExtensionAPI) {
@@ -164,10 +163,11 @@ class Process {
 
 	end(params: Params = {}) {
 		const child = this.child;
+		clearTimeout(this.restart);
 		this.send({ method: "session.ended", params });
 		this.child = undefined;
-		clearTimeout(this.restart);
 		quietly(() => child?.stdin?.end());
+		quietly(() => child?.kill()); // one that hangs would outlive a pi that quits
 		setTimeout(() => quietly(() => child?.kill("SIGKILL")), LAST_CALL_MS).unref();
 	}
 
