@@ -35,7 +35,7 @@ _OUR_HEADS = tuple(
 )
 _SESSION_MEMBER = re.compile(rb'"sessionFile":("(?:[^"\\]|\\.)*")')
 _SESSION_TEXT = re.compile(rb'Session: ((?:[^"\\]|\\[^n])+)(?:\\n|")')
-_ID_MEMBER = re.compile(rb'"id":"([0-9A-Za-z-]{1,64})"')
+_LAUNCHED_RUN = re.compile(rb'"details":\{"id":"([0-9A-Za-z-]{1,64})"')
 
 Record = Mapping[str, Any]
 
@@ -145,7 +145,7 @@ class Findings:
         if b'"straw-boss"' in fragment or any(head.startswith(fragment) for head in _OUR_HEADS):
             self.torn_keys = True
         if b'"launchScriptFile"' in fragment and b'"worktree"' in fragment:
-            self.worktrees.update(run.decode() for run in _ID_MEMBER.findall(fragment))
+            self.worktrees.update(run.decode() for run in _LAUNCHED_RUN.findall(fragment))
 
     def _resolved(self, path: str) -> str:
         try:

@@ -53,13 +53,18 @@ def _last_turn(file: FileIO, end: int) -> Read | None:
 
 
 def _backwards(file: FileIO, end: int) -> Iterator[tuple[int, list[bytes]]]:
-    """Where the piece begins and its whole lines, oldest first; the pieces go from the end to the start."""
-    start, size, partial = end, FIRST_PIECE, b""
+    """Where the piece begins and the lines that are whole now, oldest first; pieces go from the end to the start."""
+    start, size = end, FIRST_PIECE
+    later: list[bytes | memoryview] = []  # of the line the last piece began in; joined once, when it is whole
     while start > 0 and size <= LIMIT:
         begin = max(0, end - size)
-        content = _read_at(file, begin, start - begin) + partial
-        partial, _, whole = content.partition(b"\n") if begin else (b"", b"", content)
-        yield begin, whole.split(b"\n")
+        piece = _read_at(file, begin, start - begin)
+        cut = piece.find(b"\n") + 1 if begin else 0
+        if cut or not begin:
+            yield begin, b"".join([memoryview(piece)[cut:], *later]).split(b"\n")
+            later = [piece[: cut - 1]] if cut else []
+        else:
+            later.insert(0, piece)
         start, size = begin, size * 2
 
 
