@@ -30,7 +30,8 @@ class Watch:
 
     `settled`: the condition that rules the run out until the next session start. `noted`: its `seen` key is written,
     or it cannot be. `obstacle`: that of the machine to be named, `machine`. `unreachable`, `puts`: how often the
-    worktree child was out of reach, how often the message was put.
+    worktree child was out of reach, how often the message was put. `maybe_put`: a process that died may have put it,
+    and it may still be queued; only a settled session shows that it is not.
     """
 
     name: str = ""
@@ -47,6 +48,7 @@ class Watch:
     note_misses: int = 0
     unreachable: int = 0
     puts: int = 0
+    maybe_put: bool = False
     handover: Handover | None = None
     settled: Verdict | None = None
     obstacle: Verdict | None = None
