@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
 from typing import Any, Protocol
@@ -68,7 +69,7 @@ class Effects:
             c.SendIntercom: lambda command: intercom.send(command.session, command.epoch, command.text),
             c.TellLauncher: self._tell,
             c.Notify: self._notify,
-            c.Pause: lambda command: link.wait(command.seconds),
+            c.Pause: self._pause,
         }
 
     def answer(self, command: Command) -> Any:
@@ -124,6 +125,10 @@ class Effects:
         # The extension hears of the message a moment before pi writes it.
         self._link.wait(READ_BACK_PAUSE)
         return Result(Outcome.DONE)
+
+    def _pause(self, command: c.Pause) -> float:
+        self._link.wait(command.seconds)
+        return time.monotonic()
 
     def _notify(self, command: c.Notify) -> None:
         self._link.ask("ui.notify", {"level": command.level, "text": command.text}, bool)
