@@ -6,7 +6,19 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from strawboss.recovery import acts, nudge, restored
+from strawboss.recovery import nudge, restored
+from strawboss.recovery.acts.ask import ask_found
+from strawboss.recovery.acts.close import recover_found
+from strawboss.recovery.acts.give_up import say_given_up
+from strawboss.recovery.acts.go_on import go_on
+from strawboss.recovery.acts.proof import (
+    found_for_nudge,
+    found_restored,
+    not_found_for_nudge,
+    not_found_restored,
+)
+from strawboss.recovery.acts.step import note_running
+from strawboss.recovery.acts.tell import confirm_taken, tell_launcher
 from strawboss.recovery.commands import (
     Command,
     ListPanes,
@@ -39,7 +51,9 @@ __all__ = ["Look", "Memory", "RunReport", "check"]
 Commands = Generator[Command, Any, None]
 
 # A No to one of these holds until the next session start, whatever else changes.
-SETTLING = (is_unreported, has_launch_script, is_not_persistent, has_not_been_acted_on)
+SETTLING_TRACKED = (is_unreported, is_not_persistent, has_not_been_acted_on)
+# A run that is being launched may get its script yet, and one whose end is being told keeps its sidecar a moment.
+SETTLING = (*SETTLING_TRACKED[:1], has_launch_script, *SETTLING_TRACKED[1:], restored.has_never_ended)
 OBSERVING = unknown("the clocks agree", "the clock jumped or the host slept; this look only observes")
 
 
@@ -97,12 +111,14 @@ class Round:
         if self.memory.jumped(self.now):
             self._observe()
             return
-        yield from acts.confirm_taken(self)
+        yield from confirm_taken(self)
         self._settle()
         yield from self._look_at_panes()
-        yield from acts.go_on(self)
-        yield from acts.act_on_found(self)
-        yield from acts.tell_launcher(self)
+        yield from go_on(self)
+        yield from ask_found(self)
+        yield from recover_found(self)
+        yield from say_given_up(self)
+        yield from tell_launcher(self)
 
     def _transcript_obstacle(self, transcript: Transcript | Unknown) -> Verdict | None:
         condition = "the transcript can be read"
@@ -138,9 +154,9 @@ class Round:
 
     def _settle(self) -> None:
         for run, facts in list(self.facts.items()):
-            verdict = next(
-                (v for v in (condition(facts) for condition in SETTLING) if v.answer is Answer.NO), None
-            )
+            conditions = SETTLING_TRACKED if facts.tracked else SETTLING
+            verdicts = (condition(facts) for condition in conditions)
+            verdict = next((verdict for verdict in verdicts if verdict.answer is Answer.NO), None)
             if verdict is not None:
                 self.watches[run] = replace(
                     self.watches[run].start_over(), settled=verdict, obstacle=verdict, machine=""
@@ -178,7 +194,7 @@ class Round:
     def _wants_panes(self, run: str) -> bool:
         facts, watch = self.facts[run], self.watches[run]
         if watch.restored in restored.UNDER_WAY:
-            return watch.restored is restored.State.CLOSING
+            return True
         if facts.tracked:
             return self._wants_note(facts)
         if self._wants_nudge(run) and first_obstacle(facts, nudge.BY_ROSTER) is None:
@@ -202,7 +218,7 @@ class Round:
             self.facts[run] = replace(self.facts[run], processes=processes)
         facts = self.facts[run]
         if runs_its_script(facts).holds and facts.pane is not None:
-            yield from acts.note_running(self, run, facts.pane)
+            yield from note_running(self, run, facts.pane)
         elif facts.tracked and not isinstance(facts.panes, Unknown):
             self.watches[run] = replace(self.watches[run], note_misses=self.watches[run].note_misses + 1)
         if not facts.tracked:
@@ -211,6 +227,8 @@ class Round:
     def _pane_to_ask(self, run: str) -> Pane | None:
         """The pane whose processes decide something: who is to be asked, closed, or noted as running."""
         facts = self.facts[run]
+        if not launcher_is_alone(facts).holds:
+            return None
         if self._wants_nudge(run) and first_obstacle(facts, nudge.BY_ROSTER + nudge.BY_PANES) is None:
             return facts.pane
         if self._wants_restored(run) and first_obstacle(facts, restored.BY_PANES) is None:
@@ -242,10 +260,10 @@ class Round:
         obstacle = first_obstacle(facts, nudge.CONDITIONS)
         watch = replace(watch, nudge_obstacle=obstacle)
         if obstacle is None:
-            self.watches[run] = acts.found_for_nudge(watch, who_is_found(facts), self.now, self.settings)
+            self.watches[run] = found_for_nudge(watch, who_is_found(facts), self.now, self.settings)
         else:
             missed = asked and obstacle.condition in nudge.COUNTED and not isinstance(facts.panes, Unknown)
-            self.watches[run] = acts.not_found_for_nudge(watch, missed=missed)
+            self.watches[run] = not_found_for_nudge(watch, missed=missed)
 
     def _judge_restored(self, run: str, asked: bool) -> None:
         facts, watch = self.facts[run], self.watches[run]
@@ -255,13 +273,11 @@ class Round:
         watch = replace(watch, restored_obstacle=obstacle)
         if obstacle is None:
             pane = restored.restored_pane(facts)
-            self.watches[run] = acts.found_restored(
-                watch, str(pane and pane.terminal), self.now, self.settings
-            )
+            self.watches[run] = found_restored(watch, str(pane and pane.terminal), self.now, self.settings)
         else:
             by_files = first_obstacle(facts, restored.BY_FILES) is not None
             missed = asked and not by_files and obstacle.condition not in restored.NOT_COUNTED
-            self.watches[run] = acts.not_found_restored(watch, missed=missed)
+            self.watches[run] = not_found_restored(watch, missed=missed)
 
     def _observe(self) -> None:
         for run in self.facts:

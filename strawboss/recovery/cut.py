@@ -56,10 +56,9 @@ def cut(tail: Tail | Unknown, settings: Settings, activity: Activity | Unknown, 
 
 def steps_of(entries: tuple[Entry, ...], turn_starting: frozenset[str]) -> tuple[Entry, ...]:
     """The entries that are steps, on the branch of the last entry, oldest first."""
-    removed = {entry.edits for entry in entries if entry.edits}
-    return tuple(
-        entry for entry in _branch(entries) if entry.id not in removed and _is_step(entry, turn_starting)
-    )
+    branch = _branch(entries)
+    removed = {entry.edits for entry in branch if entry.edits}
+    return tuple(entry for entry in branch if entry.id not in removed and _is_step(entry, turn_starting))
 
 
 def _branch(entries: tuple[Entry, ...]) -> list[Entry]:
@@ -133,7 +132,9 @@ def _after_abort(last: Entry, activity: Activity | Unknown, restored: bool) -> V
 
 
 def _epoch(at: str) -> float | None:
+    """None for what is no time, or one without a zone."""
     try:
-        return datetime.fromisoformat(at).timestamp()
+        time = datetime.fromisoformat(at)
     except ValueError:
         return None
+    return time.timestamp() if time.tzinfo else None

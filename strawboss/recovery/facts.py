@@ -31,6 +31,8 @@ from strawboss.recovery.verdict import Unknown, Verdict, no, unknown, yes
 NOT_ASKED: Final = Unknown("not looked at")
 
 IDLE_STATUSES = frozenset({"idle", "done"})  # they differ only in whether somebody has looked
+LISTED = "herdr lists its panes"
+ALONE = "no second pi is on the launcher's session"
 SCRIPT_PATH = re.compile(r"[/\\]subagent-scripts[/\\][^/\\]+\.sh")
 
 
@@ -47,6 +49,7 @@ class Facts:
     roster: Roster | Unknown = NOT_ASKED
     panes: Panes | Unknown = NOT_ASKED
     processes: Processes | Unknown = NOT_ASKED
+    handed_over: bool = False  # this look saw it run in another terminal than noted before
 
     @property
     def script(self) -> LaunchScript | None:
@@ -159,19 +162,23 @@ def has_not_been_acted_on(facts: Facts) -> Verdict:
 
 
 def panes_are_listed(facts: Facts) -> Verdict:
-    condition = "herdr lists its panes"
-    return unknown(condition, facts.panes) if isinstance(facts.panes, Unknown) else yes(condition)
+    return unknown(LISTED, facts.panes) if isinstance(facts.panes, Unknown) else yes(LISTED)
 
 
 def launcher_is_alone(facts: Facts) -> Verdict:
     """Two pi on one session file interleave two branches: neither can be trusted with keys (R35, DESIGN section 7)."""
-    condition = "no second pi is on the launcher's session"
+    condition = ALONE
     if isinstance(facts.panes, Unknown):
         return unknown(condition, facts.panes)
     panes = [pane.id for pane in facts.panes if pane.session == facts.launcher.file]
     if len(panes) > 1:
         return unknown(condition, f"panes {', '.join(sorted(panes))} are all on it")
     return yes(condition)
+
+
+def nobody_else_is_seen(facts: Facts) -> Verdict:
+    """For what is under way already: only a second pi that is seen holds it up."""
+    return yes(ALONE) if isinstance(facts.panes, Unknown) else launcher_is_alone(facts)
 
 
 def runs_its_script(facts: Facts) -> Verdict:

@@ -21,11 +21,13 @@ LOST = "lost"
 class RunKeys:
     """All that the keys say of one run.
 
-    `terminal`: where it was last seen running its launch script. `closing`: the entry, until `unclosed` takes it back;
-    `taken_back`: that has happened, so a later give-up is worth a warning. `gave_up`: why, once a step has failed.
+    `terminal`, `pane`: where it was last seen running its launch script; a `seen` key may name no pane. `closing`: the
+    entry, until `unclosed` takes it back; `taken_back`: that has happened, so a later give-up is worth a warning.
+    `gave_up`: why, once a step has failed.
     """
 
     terminal: str | None = None
+    pane: str | None = None
     nudged: bool = False
     closing: KeyEntry | None = None
     taken_back: bool = False
@@ -46,7 +48,7 @@ class RunKeys:
 
 # What each key does to what is known. A key that is not here comes from a newer version: kept in the file, ignored.
 FOLD: Mapping[str, Callable[[RunKeys, KeyEntry], RunKeys]] = {
-    SEEN: lambda keys, entry: replace(keys, terminal=_text(entry, "terminal")),
+    SEEN: lambda keys, entry: replace(keys, terminal=_text(entry, "terminal"), pane=_text(entry, "pane")),
     NUDGED: lambda keys, _: replace(keys, nudged=True),
     CLOSING: lambda keys, entry: replace(keys, closing=entry),
     UNCLOSED: lambda keys, _: replace(keys, closing=None, taken_back=True),

@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 
 NAME_LIMIT = 80
 PLAIN_TOOL = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)")
+REASON_LIMIT = 300
+UNKNOWN_TIME = "an unknown time"
+ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +48,36 @@ class WorktreeHandover:
 
 def quoted(text: str, limit: int = NAME_LIMIT) -> str:
     """One line, capped, as a JSON string: untrusted text cannot end its quotes or add a line."""
+    return exactly(_line(text, limit))
+
+
+def exactly(value: object) -> str:
+    """As JSON, to be passed on as it is; what cannot be printed (line ends, escapes, lone surrogates) is escaped."""
+    return "".join(
+        one if one.isprintable() else json.dumps(one)[1:-1] for one in json.dumps(value, ensure_ascii=False)
+    )
+
+
+def reason(why: str) -> str:
+    """Another program's words inside a sentence of ours: one printable line, capped."""
+    return "".join(filter(str.isprintable, _line(why, REASON_LIMIT)))
+
+
+def _line(text: str, limit: int) -> str:
     line = " ".join(text.split())
-    return json.dumps(line if len(line) <= limit else line[: limit - 1] + "…", ensure_ascii=False)
-
-
-def exactly(text: str) -> str:
-    """A path or text to be passed on as it is: a JSON string, whatever it holds."""
-    return json.dumps(text, ensure_ascii=False)
+    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def iso(wall: float) -> str:
-    """Epoch seconds as an ISO time in UTC, whole seconds."""
-    return datetime.fromtimestamp(wall, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Epoch seconds as an ISO time in UTC, whole seconds; a time no calendar has is unknown."""
+    try:
+        return datetime.fromtimestamp(wall, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        return UNKNOWN_TIME
 
 
 def step_time(at: str) -> str:
-    return at if ISO_TIME.fullmatch(at) else "an unknown time"
+    return at if ISO_TIME.fullmatch(at) else UNKNOWN_TIME
 
 
 def tool(name: str) -> str:
@@ -70,13 +86,14 @@ def tool(name: str) -> str:
 
 
 def launcher_name(name: str, session: str) -> str:
-    return f"{quoted(name)} (pi-intercom session {session})" if name else f"pi-intercom session {session}"
+    address = f"pi-intercom session {exactly(session)}"
+    return f"{quoted(name)} ({address})" if name else address
 
 
-def report_request(launcher: str, name: str, run: str, session_file: str, last_step: str) -> str:
-    """The nudge: to a child that is done, with the address to report to."""
+def report_request(at: str, launcher: str, name: str, run: str, session_file: str, last_step: str) -> str:
+    """The nudge: to a child that is done, with the address to report to. `at`: the time of the look."""
     return (
-        f"Straw Boss, for the session that launched you: {launcher_name(name, launcher)}. "
+        f"Straw Boss, {at}, for the session that launched you: {launcher_name(name, launcher)}. "
         f"It no longer tracks your run {run} (session file {exactly(session_file)}), so the result you reached at "
         f"{step_time(last_step)} has not come back to it.\n"
         f'Send your final report to that session with the intercom tool (action "send", to {exactly(launcher)}), '
@@ -84,20 +101,20 @@ def report_request(launcher: str, name: str, run: str, session_file: str, last_s
     )
 
 
-def follow_up(run: str, session_file: str, last_step: str) -> str:
+def follow_up(at: str, run: str, session_file: str, last_step: str) -> str:
     """For a resumed run whose turn was not cut."""
     return (
-        f"Straw Boss, for run {run} (session file {exactly(session_file)}): a Herdr restart ended your process; your last "
-        f"recorded step is from {step_time(last_step)}. Finish the task you were given, and report your result. If you "
-        "have already reported, say so and stop."
+        f"Straw Boss, {at}, for run {run} (session file {exactly(session_file)}): a Herdr restart ended your process; "
+        f"your last recorded step is from {step_time(last_step)}. Finish the task you were given, and report your "
+        "result. If you have already reported, say so and stop."
     )
 
 
-def cut_text(run: str, session_file: str, last_step: str, calls: Sequence[str]) -> str:
+def cut_text(at: str, run: str, session_file: str, last_step: str, calls: Sequence[str]) -> str:
     """To a child whose turn a restart cut (spec/1, "The child is told once")."""
     return (
-        f"Straw Boss, for run {run} (session file {exactly(session_file)}): your last turn was cut off by a Herdr restart "
-        f"or reboot; its last recorded step is from {step_time(last_step)}. {_no_result(calls)}"
+        f"Straw Boss, {at}, for run {run} (session file {exactly(session_file)}): your last turn was cut off by a Herdr "
+        f"restart or reboot; its last recorded step is from {step_time(last_step)}. {_no_result(calls)}"
         "Check the current state before you run anything again that changes state, then continue the task you were "
         "given and report your result. If you have already reported, ignore this."
     )
@@ -147,7 +164,7 @@ def _count(number: int) -> str:
 def _to_resume(one: Handover) -> str:
     arguments: dict[str, object] = {
         "sessionPath": one.session_file,
-        "name": " ".join(one.name.split())[:NAME_LIMIT] or one.run,
+        "name": _line(one.name, NAME_LIMIT) or one.run,
         "message": one.text,
     }
     if not one.auto_exit:
@@ -155,7 +172,7 @@ def _to_resume(one: Handover) -> str:
     state = "restored mid-turn" if one.mid_turn else "restored"
     return (
         f"- run {one.run} {quoted(one.name)}, {state}, last step {step_time(one.last_step)}: "
-        f"subagent_resume {json.dumps(arguments, ensure_ascii=False)}"
+        f"subagent_resume {exactly(arguments)}"
     )
 
 
@@ -178,7 +195,7 @@ def _told(worktree: WorktreeHandover) -> str:
     if worktree.told:
         return "It was told to go on: it is not idle, wait for its report over intercom."
     if worktree.why_not:
-        return f"It was not told to go on ({worktree.why_not}): continue it in its pane."
+        return f"It was not told to go on ({reason(worktree.why_not)}): continue it in its pane."
     return "It waits at its prompt: continue it in its pane."
 
 
@@ -188,23 +205,25 @@ def nudged(name: str, run: str) -> str:
 
 def nudge_failed(name: str, run: str, session_file: str, why: str) -> str:
     return (
-        f"Straw Boss could not ask {quoted(name)} (run {run}) for its report: {why}. It will not be asked again; "
+        f"Straw Boss could not ask {quoted(name)} (run {run}) for its report: {reason(why)}. It will not be asked again; "
         f"its result is in {exactly(session_file)}."
     )
 
 
 def step_failed(name: str, run: str, session_file: str, why: str) -> str:
-    return f"Straw Boss gave up on {quoted(name)} (run {run}): {why}. {_by_hand([(name, session_file)])}"
+    return (
+        f"Straw Boss gave up on {quoted(name)} (run {run}): {reason(why)}. {_by_hand([(name, session_file)])}"
+    )
 
 
 def tell_failed(sessions: Sequence[tuple[str, str]], why: str) -> str:
-    return f"Straw Boss could not put its message into this session: {why}. {_by_hand(sessions)}"
+    return f"Straw Boss could not put its message into this session: {reason(why)}. {_by_hand(sessions)}"
 
 
 def taken_back_given_up(name: str, run: str, session_file: str, why: str) -> str:
     return (
         f"Straw Boss began to close the restored pane of {quoted(name)} (run {run}) and took that back; now it cannot be "
-        f"recovered: {why}. {_by_hand([(name, session_file)])}"
+        f"recovered: {reason(why)}. {_by_hand([(name, session_file)])}"
     )
 
 
@@ -214,9 +233,7 @@ def lost(sessions: Sequence[tuple[str, str]]) -> str:
 
 
 def _by_hand(sessions: Iterable[tuple[str, str]]) -> str:
-    calls = [
-        f"subagent_resume {json.dumps({'sessionPath': file}, ensure_ascii=False)}" for _, file in sessions
-    ]
+    calls = [f"subagent_resume {exactly({'sessionPath': file})}" for _, file in sessions]
     return "To resume by hand: " + "; ".join(calls)
 
 
@@ -228,4 +245,4 @@ def key_missing(key: str, name: str, run: str) -> str:
 
 
 def second_pi(why: str) -> str:
-    return f"Straw Boss stays passive: a second pi is on this session ({why})."
+    return f"Straw Boss stays passive: a second pi is on this session ({reason(why)})."

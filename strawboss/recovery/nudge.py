@@ -45,7 +45,7 @@ class Event(Enum):
     REFUSED = "message failed or outcome unknown"
 
 
-# spec/1 in one place. FOUND in FOUND_ONCE: too soon after the first look, or found as another; the proof starts again.
+# spec/1 in one place. FOUND in FOUND_ONCE: too soon after the first look, or another thing was found.
 TRANSITIONS = {
     (State.WATCHING, Event.NOT_FOUND): State.WATCHING,
     (State.WATCHING, Event.FOUND): State.FOUND_ONCE,
@@ -121,6 +121,12 @@ def pane_is_idle(facts: Facts) -> Verdict:
     return yes(condition)
 
 
+def was_not_handed_over(facts: Facts) -> Verdict:
+    """A live handoff gives a pane a new terminal, and its statuses are wrong for seconds: that look proves nothing (R20)."""
+    condition = "its terminal is the one noted"
+    return no(condition, "herdr has just given it a new one") if facts.handed_over else yes(condition)
+
+
 def has_a_session(facts: Facts) -> Verdict:
     condition = "pi-intercom has a session in its pane"
     if isinstance(facts.roster, Unknown):
@@ -149,7 +155,12 @@ BY_FILES: tuple[Condition, ...] = (
 )
 BY_ROSTER: tuple[Condition, ...] = (launcher_is_reachable,)
 BY_PANES: tuple[Condition, ...] = (panes_are_listed, launcher_is_alone, has_a_pane, pane_is_idle)
-BY_PROCESSES: tuple[Condition, ...] = (runs_its_script, has_a_session, session_is_idle)
+BY_PROCESSES: tuple[Condition, ...] = (
+    runs_its_script,
+    was_not_handed_over,
+    has_a_session,
+    session_is_idle,
+)
 CONDITIONS = BY_FILES + BY_ROSTER + BY_PANES + BY_PROCESSES
 
 # Obstacles that count towards giving up (spec/1, "given up on after four looks"); a busy or unreachable world does not.

@@ -7,7 +7,9 @@ from enum import Enum
 
 from strawboss.recovery.evidence import Pane, Tail
 from strawboss.recovery.facts import (
+    ALONE,
     IDLE_STATUSES,
+    LISTED,
     Facts,
     has_launch_script,
     has_not_been_acted_on,
@@ -17,6 +19,7 @@ from strawboss.recovery.facts import (
     is_untracked,
     launcher_is_alone,
     names_a_script,
+    nobody_else_is_seen,
     panes_are_listed,
 )
 from strawboss.recovery.keys import RunKeys
@@ -39,6 +42,7 @@ class State(Enum):
     CONTINUED = "continued"
     TO_TELL = "pane settled, launcher to be told"
     TOLD = "message put"
+    FAILED = "a step failed"
     RESUMED = "resumed"
     GAVE_UP = "gave up"
     GIVEN_UP = "given up"
@@ -58,6 +62,7 @@ class Event(Enum):
     UNSEEN = "cannot be seen whether the pane is gone"
     PANE_GONE = "pane gone"
     STEP_FAILED = "a step failed"
+    GAVE_UP_WRITTEN = "key gaveUp durable"
     SENT = "worktree child told, or the attempt was made"
     PUT = "message accepted by the session"
     NOT_NOW = "session is compacting or cannot be asked"
@@ -70,10 +75,12 @@ TRANSITIONS = {
     (State.WATCHING, Event.NOT_FOUND): State.WATCHING,
     (State.WATCHING, Event.FOUND): State.FOUND_ONCE,
     (State.WATCHING, Event.LAST_MISS): State.GIVEN_UP,
+    (State.WATCHING, Event.TAKEN): State.RESUMED,
     (State.FOUND_ONCE, Event.FOUND): State.FOUND_ONCE,
     (State.FOUND_ONCE, Event.FOUND_AGAIN): State.FOUND_TWICE,
     (State.FOUND_ONCE, Event.NOT_FOUND): State.WATCHING,
     (State.FOUND_ONCE, Event.LAST_MISS): State.GIVEN_UP,
+    (State.FOUND_ONCE, Event.TAKEN): State.RESUMED,
     (State.FOUND_TWICE, Event.NOT_FOUND): State.WATCHING,
     (State.FOUND_TWICE, Event.LAST_MISS): State.GIVEN_UP,
     (State.FOUND_TWICE, Event.KEY_MISSING): State.FOUND_ONCE,
@@ -84,21 +91,25 @@ TRANSITIONS = {
     (State.CLOSING, Event.CHANGED): State.WATCHING,
     (State.CLOSING, Event.UNSEEN): State.CLOSING,
     (State.CLOSING, Event.PANE_GONE): State.TO_TELL,
-    (State.CLOSING, Event.STEP_FAILED): State.GAVE_UP,
+    (State.CLOSING, Event.STEP_FAILED): State.FAILED,
     (State.CLOSING, Event.TAKEN): State.RESUMED,
     (State.CONTINUED, Event.SENT): State.TO_TELL,
     (State.CONTINUED, Event.TAKEN): State.RESUMED,
     (State.TO_TELL, Event.NOT_NOW): State.TO_TELL,
     (State.TO_TELL, Event.PUT): State.TOLD,
-    (State.TO_TELL, Event.STEP_FAILED): State.GAVE_UP,
+    (State.TO_TELL, Event.STEP_FAILED): State.FAILED,
     (State.TO_TELL, Event.TAKEN): State.RESUMED,
     (State.TOLD, Event.NOT_NOW): State.TOLD,
     (State.TOLD, Event.DROPPED): State.TO_TELL,
-    (State.TOLD, Event.STEP_FAILED): State.GAVE_UP,
+    (State.TOLD, Event.STEP_FAILED): State.FAILED,
     (State.TOLD, Event.TAKEN): State.RESUMED,
+    (State.FAILED, Event.GAVE_UP_WRITTEN): State.GAVE_UP,
+    (State.FAILED, Event.TAKEN): State.RESUMED,
+    (State.GIVEN_UP, Event.KEY_MISSING): State.WATCHING,
+    (State.GIVEN_UP, Event.TAKEN): State.RESUMED,
 }
 FINAL = frozenset({State.RESUMED, State.GAVE_UP, State.GIVEN_UP})
-UNDER_WAY = frozenset({State.CLOSING, State.CONTINUED, State.TO_TELL, State.TOLD})
+UNDER_WAY = frozenset({State.CLOSING, State.CONTINUED, State.TO_TELL, State.TOLD, State.FAILED})
 
 
 def state_of(keys: RunKeys, watched: State) -> State:
@@ -107,7 +118,7 @@ def state_of(keys: RunKeys, watched: State) -> State:
         return State.RESUMED
     if keys.gave_up is not None:
         return State.GAVE_UP
-    if watched in UNDER_WAY:
+    if watched in UNDER_WAY or watched in FINAL:
         return watched
     if keys.closing is not None:
         return State.CLOSING
@@ -212,6 +223,8 @@ def restore_happened(facts: Facts) -> Verdict:
         return unknown(condition, "herdr reports no terminal id")
     if facts.keys.terminal is None:
         return unknown(condition, "it was never seen running")
+    if facts.keys.pane not in (None, pane.id):
+        return unknown(condition, f"it was seen running in another pane, {facts.keys.pane}")
     if pane.terminal == facts.keys.terminal:
         return no(condition, "same terminal: the run itself, or a person's pi")
     return yes(condition)
@@ -263,6 +276,7 @@ BY_FILES: tuple[Condition, ...] = (
 BY_PANES: tuple[Condition, ...] = (
     panes_are_listed,
     launcher_is_alone,
+    nobody_else_is_seen,
     was_seen_running,
     pane_is_there,
     pane_is_on_its_session,
@@ -282,10 +296,17 @@ NOTE_BY_FILES: tuple[Condition, ...] = (
     has_not_been_acted_on,
 )
 # What must still hold to go on with a run whose closing or continued key is written.
-TO_GO_ON: tuple[Condition, ...] = (is_on, launcher_may, has_launch_script, is_unreported)
+TO_GO_ON: tuple[Condition, ...] = (
+    is_on,
+    launcher_may,
+    is_untracked,
+    has_launch_script,
+    is_unreported,
+    nobody_else_is_seen,
+)
 
-# Not misses: the world could not be asked, or the run is not this machine's.
-NOT_COUNTED = frozenset({"herdr lists its panes", "no second pi is on the launcher's session"})
+# Not misses: the world could not be asked.
+NOT_COUNTED = frozenset({LISTED, ALONE})
 
 
 def pane_is_gone(facts: Facts) -> bool:
