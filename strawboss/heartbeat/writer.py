@@ -69,7 +69,8 @@ def _with_clock(content: dict[str, Any]) -> dict[str, Any]:
 def _sole_writer(path: Path) -> Iterator[None]:
     make_private_directory(path.parent)
     try:
-        with FileLock(path.with_name(f".{path.stem}.lock"), timeout=LOCK_TIMEOUT_SECONDS, mode=FILE_MODE):
+        lock = FileLock(path.with_name(f".{path.stem}.lock"), mode=FILE_MODE)
+        with lock.acquire(LOCK_TIMEOUT_SECONDS, poll_interval=0.01):
             yield
     except Timeout as error:
         raise OSError(f"{path}: another writer has held it for {LOCK_TIMEOUT_SECONDS:.0f} seconds") from error

@@ -1,0 +1,118 @@
+import errno
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from heartbeat.given import NOW, ago, content, put
+
+from strawboss.heartbeat import writer
+from strawboss.heartbeat.clocks import SleepClock
+from strawboss.heartbeat.jsonfile import read_object
+from strawboss.heartbeat.record import Beat
+from strawboss.heartbeat.sweep import sweep
+from strawboss.heartbeat.utc import utc_now
+
+BEAT = Beat("leaf-7", "run-42", "polling", "poll 3 of 20")
+END = Beat("leaf-7", "run-42", "terminal", "done", terminal_state="CLEAN")
+
+
+def records(directory):
+    return [path.name for path in directory.iterdir() if path.suffix == ".json"]
+
+
+def test_beats_replace_one_file_in_a_directory_made_on_the_way(tmp_path):
+    directory = tmp_path / "deep" / "status"
+    for message in ("one", "two"):
+        writer.write(directory, Beat("leaf-7", "run-42", "polling", message), NOW)
+    assert records(directory) == ["leaf-7.json"]
+    assert read_object(directory / "leaf-7.json")["last_message"] == "two"
+
+
+def test_a_beat_says_in_extra_how_long_the_machine_slept_where_that_can_be_known(tmp_path, mocker):
+    mocker.patch.object(writer, "sleep_clock", return_value=SleepClock("boot-1", 5.0))
+    beat = Beat("leaf-7", "run-42", "polling", "x", extra={"stall_streak": 2})
+    extra = read_object(writer.write(tmp_path, beat, NOW))["extra"]
+    assert extra == {"stall_streak": 2, "clock": {"boot": "boot-1", "slept_seconds": 5.0}}
+    mocker.patch.object(writer, "sleep_clock", return_value=None)
+    assert read_object(writer.write(tmp_path, beat, NOW))["extra"] == {"stall_streak": 2}
+
+
+def test_renewing_changes_the_time_and_keeps_what_others_wrote(tmp_path):
+    put(tmp_path / "leaf-7.json", content(last_heartbeat_at=ago(hours=1), odd="kept"))
+    assert writer.renew(tmp_path, "leaf-7", NOW)
+    renewed = read_object(tmp_path / "leaf-7.json")
+    assert (renewed["last_heartbeat_at"], renewed["odd"], renewed["last_message"]) == (
+        ago(0),
+        "kept",
+        "poll 3 of 20",
+    )
+
+
+@pytest.mark.parametrize("end", [{"phase": "terminal"}, {"terminal_state": "CLEAN"}])
+def test_a_terminal_record_is_not_revived(tmp_path, end):
+    path = put(tmp_path / "leaf-7.json", content(**end))
+    before = path.read_bytes()
+    assert not writer.renew(tmp_path, "leaf-7", NOW)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("what", [None, b"{half"])
+def test_a_missing_or_broken_record_cannot_be_renewed_and_stays(tmp_path, what):
+    if what is not None:
+        put(tmp_path / "leaf-7.json", what)
+    with pytest.raises(OSError, match=r"leaf-7\.json"):
+        writer.renew(tmp_path, "leaf-7", NOW)
+
+
+def test_the_workers_own_terminal_record_is_kept(tmp_path):
+    writer.write(tmp_path, Beat("leaf-7", "run-42", "terminal", "mine", terminal_state="BLOCKED"), NOW)
+    assert not writer.finish_unless_finished(tmp_path, END, NOW)
+    assert read_object(tmp_path / "leaf-7.json")["terminal_state"] == "BLOCKED"
+
+
+def test_without_one_it_is_written(tmp_path):
+    writer.write(tmp_path, BEAT, NOW)
+    assert writer.finish_unless_finished(tmp_path, END, NOW)
+    assert read_object(tmp_path / "leaf-7.json")["terminal_state"] == "CLEAN"
+
+
+def test_a_full_disk_leaves_the_last_beat_whole(tmp_path, mocker):
+    writer.write(tmp_path, BEAT, NOW)
+    mocker.patch.object(Path, "replace", side_effect=OSError(errno.ENOSPC, "No space left on device"))
+    with pytest.raises(OSError, match="No space"):
+        writer.write(tmp_path, END, NOW)
+    assert read_object(tmp_path / "leaf-7.json")["phase"] == "polling"
+    assert records(tmp_path) == ["leaf-7.json"]
+
+
+def test_a_writer_that_never_lets_go_is_an_error_and_no_hang(tmp_path, mocker):
+    mocker.patch.object(writer, "LOCK_TIMEOUT_SECONDS", 0.05)
+    with FileLock(tmp_path / ".leaf-7.lock"), pytest.raises(OSError, match="another writer"):
+        writer.write(tmp_path, BEAT, NOW)
+
+
+WRITE = """
+import sys
+from pathlib import Path
+from strawboss.heartbeat.record import Beat
+from strawboss.heartbeat.utc import utc_now
+from strawboss.heartbeat.writer import write
+for number in range(80):
+    write(Path(sys.argv[1]), Beat("leaf-7", sys.argv[2], "polling", "x" * (number % 200)), utc_now())
+"""
+
+
+def test_beside_two_writing_processes_a_tight_reader_never_sees_a_torn_record(tmp_path):
+    writer.write(tmp_path, BEAT, utc_now())
+    command = [sys.executable, "-c", WRITE, str(tmp_path)]
+    processes = [subprocess.Popen([*command, f"run-{number}"]) for number in range(2)]
+    seen = set()
+    while any(process.poll() is None for process in processes):
+        (record,) = sweep([str(tmp_path)], utc_now()).records
+        assert record.ok, record.failures
+        seen.add(record.parent_id)
+    assert [process.returncode for process in processes] == [0, 0]
+    assert seen >= {"run-0", "run-1"}
+    assert records(tmp_path) == ["leaf-7.json"]
