@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.review import LEASE_BEGIN, LEASE_END
 from strawboss.heartbeat.utc import format_utc
 
 NOW = datetime(2026, 10, 3, 12, 0, 0, tzinfo=UTC)
@@ -79,3 +80,18 @@ def tree(root: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()
     }
+
+
+def lease_comment(**changes: str) -> str:
+    """A pull request's comment that carries a review lease."""
+    fields = {
+        "owner": "session-1",
+        "monitor_agent_id": "monitor-1",
+        "head_sha": "abc",
+        "started_at": ago(60),
+        "expires_at": ago(minutes=-29),
+        "platform_primitive": "spawn_subagent",
+        "ended_at": "",
+    } | changes
+    lines = "\n".join(f"- {name}: {value}" for name, value in fields.items())
+    return f"intro\n{LEASE_BEGIN}\n{lines}\n{LEASE_END}\nmore"

@@ -109,15 +109,22 @@ def test_a_renewal_that_fails_is_remembered_and_does_not_stop_the_work(heart, re
     assert record().terminal_state == "CLEAN"
 
 
-def test_a_terminal_record_that_cannot_be_written_is_said_and_never_hides_the_workers_own_error(
-    heart, mocker
-):
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_terminal_record_that_cannot_be_written_is_said(heart, mocker):
     with pytest.raises(OSError, match="No space"), heart():
-        mocker.patch.object(worker, "write", side_effect=OSError(errno.ENOSPC, "No space left on device"))
-    mocker.stopall()
-    with pytest.raises(KeyError) as error, heart():
-        mocker.patch.object(worker, "write", side_effect=OSError(errno.ENOSPC, "No space left on device"))
-        raise KeyError
+        mocker.patch.object(worker, "write", side_effect=FULL)
+
+
+def test_but_it_never_hides_the_workers_own_error(heart, mocker):
+    def work():
+        with heart():
+            mocker.patch.object(worker, "write", side_effect=FULL)
+            raise KeyError
+
+    with pytest.raises(KeyError) as error:
+        work()
     assert "terminal heartbeat" in error.value.__notes__[0]
 
 
