@@ -164,7 +164,7 @@ class HerdrServer:
 
     def command(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run the `herdr` command as somebody outside of all panes."""
-        call = [self.bin / "herdr", *words]
+        call = [str(self.bin / "herdr"), *words]
         return subprocess.run(
             call, env=self.env, capture_output=True, text=True, check=check, timeout=PATIENCE_SECONDS
         )

@@ -2,56 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from standins.herdr import describe, worktrees
+from standins.herdr import describe, spaces
 from standins.herdr.agent import STATES
-from standins.herdr.layout import Pane, Tab, Workspace
+from standins.herdr.layout import Pane
+from standins.herdr.lookup import OK, Params, RefusedError, find_pane, find_workspace, live_pane
 from standins.herdr.session import Session
 from standins.herdr.terminal import KEYS, ROWS
 
 VERSION, PROTOCOL = "0.8.0", 20
-Params = dict[str, Any]
 Method = Callable[[Session, Params], dict[str, Any]]
-OK = {"type": "ok"}
-
-
-class RefusedError(Exception):
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code, self.message = code, message
-
-
-def find_pane(session: Session, params: Params) -> Pane:
-    pane = session.layout.pane(params["pane_id"])
-    if pane is None:
-        raise RefusedError("pane_not_found", f"pane {params['pane_id']} not found")
-    return pane
-
-
-def live_pane(session: Session, params: Params) -> Pane:
-    """A pane that has its terminal; one still waiting for its resume has none."""
-    pane = find_pane(session, params)
-    if pane.terminal is None:
-        raise RefusedError("pane_not_found", "pane not found")
-    return pane
-
-
-def find_workspace(session: Session, params: Params) -> Workspace:
-    space = session.layout.workspace(params["workspace_id"])
-    if space is None:
-        raise RefusedError("workspace_not_found", f"workspace {params['workspace_id']} not found")
-    return space
-
-
-def find_tab(session: Session, params: Params) -> Tab:
-    tab = session.layout.tab(params["tab_id"])
-    if tab is None:
-        raise RefusedError("tab_not_found", f"tab {params['tab_id']} not found")
-    return tab
 
 
 def pane_info(session: Session, pane: Pane) -> dict[str, Any]:
@@ -186,161 +148,6 @@ def pane_report(method: str) -> Method:
     return report
 
 
-def tab_create(session: Session, params: Params) -> dict[str, Any]:
-    layout = session.layout
-    space = find_workspace(session, params) if params.get("workspace_id") else layout.active
-    if space is None:
-        raise RefusedError("workspace_not_found", "no workspace")
-    tab = layout.add_tab(space, params.get("label"), params.get("focus", True))
-    pane = session.open(tab, params.get("cwd") or space.cwd, True, params.get("env"))
-    return {"type": "tab_created", "tab": describe.tab(tab, layout), "root_pane": describe.pane(pane, layout)}
-
-
-def tab_list(session: Session, params: Params) -> dict[str, Any]:
-    spaces = [find_workspace(session, params)] if params.get("workspace_id") else session.layout.workspaces
-    tabs = [describe.tab(tab, session.layout) for space in spaces for tab in space.tabs]
-    return {"type": "tab_list", "tabs": tabs}
-
-
-def tab_info(session: Session, tab: Tab) -> dict[str, Any]:
-    return {"type": "tab_info", "tab": describe.tab(tab, session.layout)}
-
-
-def tab_get(session: Session, params: Params) -> dict[str, Any]:
-    return tab_info(session, find_tab(session, params))
-
-
-def tab_rename(session: Session, params: Params) -> dict[str, Any]:
-    tab = find_tab(session, params)
-    tab.label = params["label"]
-    session.changed()
-    return tab_info(session, tab)
-
-
-def tab_focus(session: Session, params: Params) -> dict[str, Any]:
-    tab = find_tab(session, params)
-    session.look_at(tab)
-    return tab_info(session, tab)
-
-
-def tab_close(session: Session, params: Params) -> dict[str, Any]:
-    for pane in list(find_tab(session, params).panes):
-        session.close(pane)
-    return OK
-
-
-def workspace_create(session: Session, params: Params) -> dict[str, Any]:
-    cwd = params.get("cwd") or os.environ.get("HOME", "/")
-    return {"type": "workspace_created", **_new_workspace(session, cwd, params.get("label"), params)}
-
-
-def _new_workspace(session: Session, cwd: str, label: str | None, params: Params) -> dict[str, Any]:
-    layout = session.layout
-    space = layout.add_workspace(cwd, label or Path(cwd).name or cwd, params.get("focus", True))
-    tab = layout.add_tab(space, None, True)
-    pane = session.open(tab, cwd, True, params.get("env"))
-    session.emit("workspace_created", workspace=describe.workspace(space, layout))
-    return {
-        "workspace": describe.workspace(space, layout),
-        "tab": describe.tab(tab, layout),
-        "root_pane": describe.pane(pane, layout),
-    }
-
-
-def workspace_list(session: Session, params: Params) -> dict[str, Any]:
-    spaces = [describe.workspace(space, session.layout) for space in session.layout.workspaces]
-    return {"type": "workspace_list", "workspaces": spaces}
-
-
-def workspace_info(session: Session, space: Workspace) -> dict[str, Any]:
-    return {"type": "workspace_info", "workspace": describe.workspace(space, session.layout)}
-
-
-def workspace_get(session: Session, params: Params) -> dict[str, Any]:
-    return workspace_info(session, find_workspace(session, params))
-
-
-def workspace_rename(session: Session, params: Params) -> dict[str, Any]:
-    space = find_workspace(session, params)
-    space.label = params["label"]
-    session.changed()
-    return workspace_info(session, space)
-
-
-def workspace_focus(session: Session, params: Params) -> dict[str, Any]:
-    space = find_workspace(session, params)
-    if space.active:
-        session.look_at(space.active)
-    return workspace_info(session, space)
-
-
-def workspace_close(session: Session, params: Params) -> dict[str, Any]:
-    for tab in list(find_workspace(session, params).tabs):
-        for pane in list(tab.panes):
-            session.close(pane)
-    return OK
-
-
-def _repository(session: Session, params: Params) -> str:
-    try:
-        return worktrees.repository(params.get("cwd") or find_workspace(session, params).cwd)
-    except worktrees.GitError as error:
-        raise RefusedError("internal_error", str(error)) from error
-
-
-def worktree_create(session: Session, params: Params) -> dict[str, Any]:
-    root, branch = _repository(session, params), params["branch"]
-    home = os.environ.get("HOME", "/")
-    path = params.get("path") or f"{home}/.herdr/worktrees/{Path(root).name}/{branch}"
-    try:
-        worktrees.add(root, branch, params.get("base"), path)
-    except worktrees.GitError as error:
-        raise RefusedError("internal_error", str(error)) from error
-    made = _new_workspace(session, path, params.get("label") or branch, params)
-    _join_group(session, root, made["workspace"]["workspace_id"], path)
-    space = session.layout.workspace(made["workspace"]["workspace_id"])
-    assert space
-    listed = next(one for one in _worktrees(session, root) if one.get("branch") == branch)
-    return {
-        "type": "worktree_created",
-        **made,
-        "workspace": describe.workspace(space, session.layout),
-        "worktree": listed,
-    }
-
-
-def _join_group(session: Session, root: str, linked: str, path: str) -> None:
-    for space in session.layout.workspaces:
-        if space.id == linked:
-            space.worktree = worktrees.membership(root, path)
-        elif space.cwd == root:
-            space.worktree = worktrees.membership(root, root)
-
-
-def _worktrees(session: Session, root: str) -> list[dict[str, Any]]:
-    spaces = {s.worktree["checkout_path"]: s.id for s in session.layout.workspaces if s.worktree}
-    return [
-        one | describe.present(open_workspace_id=spaces.get(one["path"])) for one in worktrees.listed(root)
-    ]
-
-
-def worktree_list(session: Session, params: Params) -> dict[str, Any]:
-    return {"type": "worktree_list", "worktrees": _worktrees(session, _repository(session, params))}
-
-
-def worktree_remove(session: Session, params: Params) -> dict[str, Any]:
-    space = find_workspace(session, params)
-    if not space.worktree or not space.worktree["is_linked_worktree"]:
-        raise RefusedError("invalid_request", f"workspace {space.id} is no linked worktree")
-    force = ["--force"] if params.get("force") else []
-    try:
-        worktrees.git(space.worktree["repo_root"], "worktree", "remove", *force, space.cwd)
-    except worktrees.GitError as error:
-        raise RefusedError("internal_error", str(error)) from error
-    workspace_close(session, params)
-    return {"type": "worktree_removed", "workspace_id": space.id, "path": space.cwd, "forced": bool(force)}
-
-
 def agent_list(session: Session, params: Params) -> dict[str, Any]:
     agents = [describe.agent(pane, session.layout) for pane in session.layout.panes() if pane.agent.label]
     return {"type": "agent_list", "agents": agents}
@@ -359,33 +166,34 @@ def server_stop(session: Session, params: Params) -> dict[str, Any]:
 
 
 # Parameters: the ones that must be there, then the ones that may. `events.subscribe` is the server's own.
-PANE, TEXT, FLAG = {"pane_id": str}, str, bool
-REPORT = PANE | {"source": str, "agent": str}
-SESSION = {"seq": int, "agent_session_id": str, "agent_session_path": str}
-OPENING = {"cwd": TEXT, "label": TEXT, "focus": FLAG, "env": dict}
+TEXT, FLAG = str, bool
+PANE: dict[str, type] = {"pane_id": str}
+REPORT: dict[str, type] = PANE | {"source": str, "agent": str}
+SESSION: dict[str, type] = {"seq": int, "agent_session_id": str, "agent_session_path": str}
+OPENING: dict[str, type] = {"cwd": TEXT, "label": TEXT, "focus": FLAG, "env": dict}
 METHODS: dict[str, tuple[Method, dict[str, type], dict[str, type]]] = {
     "ping": (ping, {}, {}),
     "server.stop": (server_stop, {}, {}),
     "session.snapshot": (session_snapshot, {}, {}),
-    "workspace.create": (workspace_create, {}, OPENING),
-    "workspace.list": (workspace_list, {}, {}),
-    "workspace.get": (workspace_get, {"workspace_id": TEXT}, {}),
-    "workspace.focus": (workspace_focus, {"workspace_id": TEXT}, {}),
-    "workspace.rename": (workspace_rename, {"workspace_id": TEXT, "label": TEXT}, {}),
-    "workspace.close": (workspace_close, {"workspace_id": TEXT}, {}),
-    "worktree.list": (worktree_list, {}, {"cwd": TEXT, "workspace_id": TEXT}),
+    "workspace.create": (spaces.workspace_create, {}, OPENING),
+    "workspace.list": (spaces.workspace_list, {}, {}),
+    "workspace.get": (spaces.workspace_get, {"workspace_id": TEXT}, {}),
+    "workspace.focus": (spaces.workspace_focus, {"workspace_id": TEXT}, {}),
+    "workspace.rename": (spaces.workspace_rename, {"workspace_id": TEXT, "label": TEXT}, {}),
+    "workspace.close": (spaces.workspace_close, {"workspace_id": TEXT}, {}),
+    "worktree.list": (spaces.worktree_list, {}, {"cwd": TEXT, "workspace_id": TEXT}),
     "worktree.create": (
-        worktree_create,
+        spaces.worktree_create,
         {"branch": TEXT},
         OPENING | {"workspace_id": TEXT, "base": TEXT, "path": TEXT},
     ),
-    "worktree.remove": (worktree_remove, {"workspace_id": TEXT}, {"force": FLAG}),
-    "tab.create": (tab_create, {}, OPENING | {"workspace_id": TEXT}),
-    "tab.list": (tab_list, {}, {"workspace_id": TEXT}),
-    "tab.get": (tab_get, {"tab_id": TEXT}, {}),
-    "tab.focus": (tab_focus, {"tab_id": TEXT}, {}),
-    "tab.rename": (tab_rename, {"tab_id": TEXT, "label": TEXT}, {}),
-    "tab.close": (tab_close, {"tab_id": TEXT}, {}),
+    "worktree.remove": (spaces.worktree_remove, {"workspace_id": TEXT}, {"force": FLAG}),
+    "tab.create": (spaces.tab_create, {}, OPENING | {"workspace_id": TEXT}),
+    "tab.list": (spaces.tab_list, {}, {"workspace_id": TEXT}),
+    "tab.get": (spaces.tab_get, {"tab_id": TEXT}, {}),
+    "tab.focus": (spaces.tab_focus, {"tab_id": TEXT}, {}),
+    "tab.rename": (spaces.tab_rename, {"tab_id": TEXT, "label": TEXT}, {}),
+    "tab.close": (spaces.tab_close, {"tab_id": TEXT}, {}),
     "agent.list": (agent_list, {}, {}),
     "agent.get": (agent_get, {"target": TEXT}, {}),
     "pane.list": (pane_list, {}, {"workspace_id": TEXT}),

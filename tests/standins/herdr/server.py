@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from standins.herdr import methods
+from standins.herdr.lookup import RefusedError
 from standins.herdr.session import Session
 
 REQUEST_LIMIT = 1024 * 1024
@@ -134,7 +135,7 @@ class Server:
         self._write_down(request)
         try:
             return {"id": request["id"], "result": self._result(request, connection)}
-        except methods.RefusedError as error:
+        except RefusedError as error:
             name = "" if error.code == "invalid_request" else request["id"]
             return _failure(name, error.code, error.message)
 

@@ -30,6 +30,7 @@ KEYS = {
     "ctrl+d": "\x04",
 }
 CURSOR_TO_ANOTHER_LINE = re.compile(r"\x1b\[[0-9;]*[ABEFHdf]|\r")
+BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 TITLE = re.compile(rb"\x1b\][02];([^\x07\x1b]*)(?:\x07|\x1b\\)")
 CONTROL = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, links
@@ -89,7 +90,8 @@ class Terminal:
     def lines(self, count: int) -> list[str]:
         """The last lines as plain text. Where a program moved the cursor up, both versions of a line remain."""
         text = CURSOR_TO_ANOTHER_LINE.sub("\n", self._shown.decode(errors="replace").replace("\r\n", "\n"))
-        return [line.rstrip() for line in CONTROL.sub("", text).rstrip("\n").split("\n")][-count:]
+        plain = BLANK_LINES.sub("\n\n", CONTROL.sub("", text)).rstrip()
+        return [line.rstrip() for line in plain.split("\n")][-count:]
 
     def died(self) -> bool:
         """Whether the shell is gone; takes its exit status."""
