@@ -18,9 +18,6 @@ import msgspec
 from strawboss.recovery.evidence import KeyEntry, Transcript
 from strawboss.runs.records import Piece, pieces
 
-OURS = "straw-boss"
-RESULT = "subagent_result"
-PING = "subagent_ping"
 KNOWN_KEYS = ("seen", "nudged", "closing", "unclosed", "resumed", "continued", "gaveUp", "lost")
 NOT_A_KEY = frozenset({"at", "why", "terminal", "pane", "v"})
 
@@ -57,10 +54,9 @@ class Findings:
     worktrees: set[str] = field(default_factory=set)
     torn_results: set[str] = field(default_factory=set)
     torn_keys: bool = False
-    launched: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # (name, task): session files
-    nameless: set[tuple[str, str]] = field(
-        default_factory=set
-    )  # (name, task) of results without a session file
+    # Session files launched under a name and task; names and tasks of results that name no session file.
+    launched: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    nameless: set[tuple[str, str]] = field(default_factory=set)
 
     def copy(self) -> Findings:
         return deepcopy(self, {id(self.resolve): self.resolve})
@@ -177,10 +173,9 @@ def _text(content: object) -> str:
 def _key_entries(data: Record) -> Iterable[KeyEntry]:
     """The key is a known member, else the first that is not known to be something else (a newer version's key)."""
     named = [key for key in data if key in KNOWN_KEYS] or [key for key in data if key not in NOT_A_KEY]
-    if named and isinstance(data[named[0]], str):
-        yield KeyEntry(
-            named[0], data[named[0]], {key: value for key, value in data.items() if key != named[0]}
-        )
+    for key in named[:1]:
+        if isinstance(data[key], str):
+            yield KeyEntry(key, data[key], {other: value for other, value in data.items() if other != key})
 
 
 def _results_in(fragment: bytes) -> int:

@@ -1,7 +1,7 @@
 """The end of a session file, read backwards until it holds the last assistant message of the active branch.
 
 The file may be a gigabyte and its last record nine megabytes (spec/1, "the last chunk of it, which grows"; DESIGN
-section 11), so the piece that is read doubles, and each byte is read and decoded once.
+section 11), so it is read in pieces, small ones first, and each byte is read and decoded once.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from strawboss.runs.regular import open_regular, unreadable
 
 WHAT = "its session file"
 FIRST_PIECE = 256 * 1024
+LARGEST_PIECE = 2 * 1024 * 1024
 LIMIT = 64 * 1024 * 1024
 
 # None stands for what is there and cannot be read.
@@ -56,8 +57,8 @@ def _backwards(file: FileIO, end: int) -> Iterator[tuple[int, list[bytes]]]:
     """Where the piece begins and the lines that are whole now, oldest first; pieces go from the end to the start."""
     start, size = end, FIRST_PIECE
     later: list[bytes | memoryview] = []  # of the line the last piece began in; joined once, when it is whole
-    while start > 0 and size <= LIMIT:
-        begin = max(0, end - size)
+    while start > 0 and end - start < LIMIT:
+        begin = max(0, start - size)
         piece = _read_at(file, begin, start - begin)
         cut = piece.find(b"\n") + 1 if begin else 0
         if cut or not begin:
@@ -65,7 +66,7 @@ def _backwards(file: FileIO, end: int) -> Iterator[tuple[int, list[bytes]]]:
             later = [piece[: cut - 1]] if cut else []
         else:
             later.insert(0, piece)
-        start, size = begin, size * 2
+        start, size = begin, min(size * 2, LARGEST_PIECE)
 
 
 def _read_at(file: FileIO, start: int, length: int) -> bytes:

@@ -49,6 +49,7 @@ def test_a_session_without_entries_has_an_empty_tail(path: Path) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail, "FIRST_PIECE", 16)
+    monkeypatch.setattr(tail, "LARGEST_PIECE", 4096)
     monkeypatch.setattr(tail, "LIMIT", 64 * 1024)
 
 
