@@ -106,11 +106,11 @@ def _open_calls(calls: tuple[tuple[str, str, str], ...]) -> tuple[Verdict, tuple
 
 
 def _after_result(steps: tuple[Entry, ...]) -> tuple[Verdict, tuple[str, ...]]:
-    asked = next((step for step in reversed(steps) if step.role == "assistant"), None)
-    calls = asked.calls if asked else ()
+    asked = max((place for place, step in enumerate(steps) if step.role == "assistant"), default=None)
+    calls = () if asked is None else steps[asked].calls
     if any(name == "caller_ping" for _, name, _ in calls):
         return no(CONDITION, "its turn stands at a question"), ()
-    answered = {step.answers for step in steps}
+    answered = {step.answers for step in steps[asked:]}
     waiting = tuple(call for call in calls if call[0] not in answered)
     if waiting:
         return _open_calls(waiting)

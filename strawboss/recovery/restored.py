@@ -276,7 +276,6 @@ BY_FILES: tuple[Condition, ...] = (
 BY_PANES: tuple[Condition, ...] = (
     panes_are_listed,
     launcher_is_alone,
-    nobody_else_is_seen,
     was_seen_running,
     pane_is_there,
     pane_is_on_its_session,
