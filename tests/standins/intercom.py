@@ -22,7 +22,7 @@ LIMIT = 1024 * 1024
 REGISTRATION_SECONDS = 1.0
 MAX_UNREGISTERED = 32
 RATE_CAPACITY, RATE_PER_SECOND = 240, 120
-START_SECONDS = 10
+START_SECONDS = 60
 
 
 class Fault(Enum):
@@ -102,7 +102,7 @@ class Broker:
         of_types = [entry for entry in entries if not types or entry["frame"].get("type") in types]
         return [entry for entry in of_types if session in (None, entry["session"], entry["name"])]
 
-    def wait_for(self, *types: str, session: str | None = None, count: int = 1, seconds: float = 10) -> Frame:
+    def wait_for(self, *types: str, session: str | None = None, count: int = 1, seconds: float = 60) -> Frame:
         """The `count`-th such entry of the log; raises TimeoutError."""
         deadline = time.monotonic() + seconds
         while len(found := self.frames(*types, session=session)) < count:
@@ -111,7 +111,7 @@ class Broker:
             time.sleep(0.02)
         return found[count - 1]
 
-    def wait_until_gone(self, name: str, seconds: float = 10) -> None:
+    def wait_until_gone(self, name: str, seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
         while name in self.names:
             if time.monotonic() > deadline:
@@ -132,11 +132,16 @@ class Broker:
         self._ready.set()
         await self._over.wait()
         server.close()
-        for writer in list(self._writers.values()):
-            writer.transport.abort()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        if others:
-            await asyncio.wait(others, timeout=START_SECONDS)
+        await self._end_conversations()
+
+    async def _end_conversations(self) -> None:
+        """Those too that were being accepted just now; no transport may outlive the loop."""
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for writer in list(self._writers.values()):
+                writer.transport.abort()
+            await asyncio.wait(others, timeout=0.02)
+        for _ in range(3):  # a transport closes its socket one turn after it was told to
+            await asyncio.sleep(0)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = id(writer)

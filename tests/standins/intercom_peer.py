@@ -64,7 +64,7 @@ class IntercomPeer:
             frame["message"]["content"]["text"] for frame in list(self.frames) if frame["type"] == "message"
         ]
 
-    def wait_for(self, *types: str, seconds: float = 10, **fields: Any) -> Frame:
+    def wait_for(self, *types: str, seconds: float = 60, **fields: Any) -> Frame:
         def found() -> Frame | None:
             return next((f for f in self.frames if f["type"] in types and fields.items() <= f.items()), None)
 

@@ -158,7 +158,7 @@ class Model:
         """Every answer that hangs, now or later, goes on."""
         self._released.set()
 
-    def wait_for(self, wanted: Callable[[Request], bool], *, count: int = 1, seconds: float = 30) -> Request:
+    def wait_for(self, wanted: Callable[[Request], bool], *, count: int = 1, seconds: float = 60) -> Request:
         """The `count`-th request that is `wanted`; raises TimeoutError."""
 
         def found() -> list[Request]:

@@ -12,7 +12,7 @@ import pytest
 from e2e.pi_install import pi_binary, pi_environment
 from standins.intercom import Broker
 from standins.intercom_peer import IntercomPeer
-from standins.model import Model
+from standins.model import Model, Text
 
 EXTENSION = Path(__file__).parent / "intercom_extension"
 
@@ -69,7 +69,7 @@ class Pi:
         self.process.stdin.close()
         self.process.stdout.read()
         self.process.stdout.close()
-        self.process.wait(20)
+        self.process.wait(60)
 
 
 @contextmanager
@@ -135,16 +135,20 @@ def test_a_session_comes_back_when_the_broker_does(home, model):
             until(lambda: second.names == ["subagent-chat-child-1"])
 
 
-def test_print_mode_ends_though_it_was_on_the_intercom(home, broker, model):
-    environment = pi_environment(home, model.url, extensions=[EXTENSION])
-    done = subprocess.run(
-        [pi_binary(), "-p", "SAY bye"], env=environment, cwd=home, capture_output=True, timeout=60
-    )
-    assert done.stdout.strip() == b"bye"
-    broker.wait_for("unregister")
+def test_print_mode_ends_though_it_is_on_the_intercom(home, broker):
+    def once_it_is_registered(_):
+        broker.wait_for("registered")
+        return Text("bye")
+
+    with Model(home / "model.jsonl", once_it_is_registered) as model:
+        environment = pi_environment(home, model.url, extensions=[EXTENSION])
+        command = [pi_binary(), "-p", "hello"]
+        done = subprocess.run(command, env=environment, cwd=home, capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout.strip()) == (0, b"bye")
+    until(lambda: broker.names == [])
 
 
-def until(condition, seconds=20):
+def until(condition, seconds=60):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never came"

@@ -17,7 +17,7 @@ def ask(tmp_path):
             command = [pi_binary(), "-p", prompt]
             environment = pi_environment(tmp_path, model.url)
             done = subprocess.run(
-                command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60
+                command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
             )
             return done, model
 
@@ -62,7 +62,7 @@ def test_a_hanging_answer_comes_when_it_is_released(tmp_path):
         model.wait_for(lambda request: "wait" in request.last)
         assert pi.poll() is None
         model.release()
-        assert pi.communicate(timeout=30)[0].strip() == b"at last"
+        assert pi.communicate(timeout=120)[0].strip() == b"at last"
 
 
 def test_two_calls_in_one_answer_both_run(ask, tmp_path):
