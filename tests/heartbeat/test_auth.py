@@ -21,7 +21,7 @@ def checked(user=USER, access=REPO, environment=None, runtime=LOCAL, **wish):
         Wish(**fields),
         environment or {},
         runtime,
-        lambda arguments: user if arguments[-1] == "user" else repo,
+        lambda arguments: user if arguments[-1] == "user" else access,
     )
 
 
