@@ -97,7 +97,7 @@ def _composed(file: Path) -> yaml.MappingNode:
         root = yaml.compose(content.decode(), Loader=yaml.SafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(_not_yaml(file, error)) from error
-    if root is None:
+    if root is None or root.tag == "tag:yaml.org,2002:null":
         return yaml.MappingNode("tag:yaml.org,2002:map", [])
     if not isinstance(root, yaml.MappingNode):
         raise ConfigError(f"{file}:1: expected lines like `interval: 15`, not {_shown(_constructed(root))}")

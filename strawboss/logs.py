@@ -43,12 +43,16 @@ class _Sink:
 
     debug = info = warning = error = msg
 
+    def close(self) -> None:
+        self._handler.close()
+
 
 class Log:
     """`info`, `warning`, `error` with facts. structlog is imported at the first of them: an idle start has none."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self._directory, self._file = directory, directory / f"{name}.jsonl"
+        self._sink = _Sink(self._file)
         self._logger: Any = None
 
     @property
@@ -65,12 +69,16 @@ class Log:
         """An error with the traceback of the exception being handled."""
         self._opened().error(event, exc_info=True, **facts)
 
+    def close(self) -> None:
+        self._sink.close()
+        self._logger = None
+
     def _opened(self) -> Any:
         if self._logger is None:
             with suppress(OSError):  # then every line is lost, silently: see handleError
                 make_private_directory(self._directory)
                 _prune(self._directory)
-            self._logger = _structured(_Sink(self._file))
+            self._logger = _structured(self._sink)
         return self._logger
 
 

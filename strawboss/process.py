@@ -121,6 +121,7 @@ class Process:
         except ConfigError as error:
             return self._stay_off(str(error), warn=True)
         state = Path(config.paths.state).expanduser() if config.paths.state else places.state_directory()
+        self.log.close()
         self.log = Log(state / "logs", file_name(started.id))
         try:
             make_private_directory(state / "locks")
