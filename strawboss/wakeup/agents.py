@@ -60,7 +60,11 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     def __post_init__(self) -> None:
         if DURATION.fullmatch(self.time_limit) is None:
             raise ValueError(f"time_limit {self.time_limit!r} is not a duration; write for example 30m or 2h")
-        if self.pty and not any(place in part for part in self.argv for place in PROMPT_PLACEHOLDERS):
+        try:
+            argv = self.argv
+        except ValueError as error:
+            raise ValueError(f"command {self.command!r} cannot be split into words: {error}") from None
+        if self.pty and not any(place in part for part in argv for place in PROMPT_PLACEHOLDERS):
             raise ValueError(
                 "a command in a PTY cannot read its prompt from there; write {prompt} or {prompt_file}"
             )
@@ -129,8 +133,8 @@ def load(path: Path | None = None) -> Registry:
 def parse(path: Path, text: str) -> tuple[Agent, ...]:
     """The agents of a registry's text. Raises RegistryError, naming `path` and the place in it."""
     try:
-        content = yaml.load(text, Loader=_Loader) or {}  # noqa: S506 - one of the two safe loaders
-        agents = msgspec.convert(content, _File).agents
+        content = yaml.load(text, Loader=_Loader)  # noqa: S506 - one of the two safe loaders
+        agents = msgspec.convert({} if content is None else content, _File).agents
     except yaml.YAMLError as error:
         raise RegistryError(f"{path}: {_yaml_complaint(error)}") from None
     except (msgspec.ValidationError, RecursionError) as error:

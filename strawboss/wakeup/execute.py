@@ -23,6 +23,7 @@ LOOK_SECONDS = 0.1
 # What a command may leave on disk; it runs on, the rest is read and dropped.
 LARGEST_OUTPUT = 64 << 20
 CHUNK = 1 << 16
+REAP_SECONDS = 5.0
 PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|system_prompt|task|workspace)\}")
 WINDOW = (40, 120)
 
@@ -81,7 +82,7 @@ def execute(order: Order, started: Started, watch: Watch) -> Execution:
                 ended, why = _attend(order, process, source, listener, watch)
             finally:
                 end_tree([identity], order.cycle)
-            code = process.wait()
+                code = _reap(process)
     except OSError as error:
         return Execution(Ended.NOT_STARTED, f"{order.argv[0]} cannot be run: {error.strerror}", "", 0)
     if ended is Ended.EXITED:
@@ -214,6 +215,13 @@ class _Reader:
         self._room -= len(kept)
         with suppress(OSError):  # a full disk must not end the command; its answer goes to the store
             os.write(self._output, kept)
+
+
+def _reap(process: subprocess.Popen[bytes]) -> int:
+    try:
+        return process.wait(REAP_SECONDS)
+    except subprocess.TimeoutExpired:  # stuck in the kernel; nothing more can be done to it
+        return -9
 
 
 def _complaint(code: int, listener: Listener, output: Path) -> str:

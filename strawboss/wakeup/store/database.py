@@ -59,15 +59,23 @@ def open_database(url: str | None = None) -> Database:
 
     Raises StoreError when it cannot be reached, is not a store, or is newer than this program.
     """
+    database = connect(url)
+    try:
+        with database.write() as connection:
+            migrate(connection)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def connect(url: str | None = None) -> Database:
+    """The same store as it is, of whatever age. Raises StoreError for an address that cannot be one."""
     where = url or os.environ.get("STRAWBOSS_STORE", "").strip()
     parsed = (
         _parsed(where) if where else URL.create("sqlite", database=str(state_directory() / "store.sqlite"))
     )
-    engine = _sqlite(parsed) if parsed.get_backend_name() == "sqlite" else _postgresql(parsed)
-    database = Database(engine)
-    with database.write() as connection:
-        migrate(connection)
-    return database
+    return Database(_sqlite(parsed) if parsed.get_backend_name() == "sqlite" else _postgresql(parsed))
 
 
 def _parsed(url: str) -> URL:
@@ -84,11 +92,19 @@ def _parsed(url: str) -> URL:
 
 def _postgresql(url: URL) -> Engine:
     try:
-        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
+        engine = create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
     except (ImportError, NoSuchModuleError, TypeError):
         raise StoreError(
             "PostgreSQL needs its driver: pip install 'strawboss[postgres]', and postgresql+psycopg://"
         ) from None
+    event.listen(engine, "connect", _wait_no_longer)
+    return engine
+
+
+def _wait_no_longer(connection: Any, _: object) -> None:
+    # PostgreSQL waits for a lock for ever unless told otherwise; SQLite has its own limit.
+    connection.execute(f"SET lock_timeout = {round(BUSY_SECONDS * 1000)}")
+    connection.commit()
 
 
 def _sqlite(url: URL) -> Engine:
@@ -99,7 +115,7 @@ def _sqlite(url: URL) -> Engine:
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from None
     # mode=rw: a store that has vanished is an error and not a new, empty one.
-    address = f"sqlite:///file:{_quoted(path)}?mode=rw&uri=true"
+    address = URL.create("sqlite", database=f"file:{_quoted(path)}", query={"mode": "rw", "uri": "true"})
     engine = create_engine(address, connect_args={"timeout": BUSY_SECONDS})
     _follow_the_file(engine, path)
     event.listen(engine, "begin", _begin)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, text
 
 from strawboss.wakeup.store.errors import StoreError
@@ -59,20 +61,20 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 
 
-def migrate(connection: Connection, upto: int = len(MIGRATIONS)) -> None:
-    """Bring the store up to version `upto`, inside the caller's transaction.
+def migrate(connection: Connection, steps: Sequence[tuple[str, ...]] = MIGRATIONS) -> None:
+    """Take the steps that this store has not taken yet, inside the caller's transaction.
 
     Raises StoreError when the store is newer than this program: writing to it could break it.
     """
     _one_at_a_time(connection)
     connection.execute(text("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)"))
     current = version(connection)
-    if current > len(MIGRATIONS):
+    if current > len(steps):
         raise StoreError(
-            f"it has version {current} and this strawboss knows {len(MIGRATIONS)}: install a newer one"
+            f"it has version {current} and this strawboss knows {len(steps)}: install a newer one"
         )
-    for number in range(current + 1, upto + 1):
-        for statement in MIGRATIONS[number - 1]:
+    for number, statements in enumerate(steps[current:], start=current + 1):
+        for statement in statements:
             connection.execute(text(statement.format(serial=SERIAL[connection.dialect.name])))
         connection.execute(
             text("INSERT INTO schema_version (version) VALUES (:version)"), {"version": number}

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from strawboss.wakeup import context as module
+from strawboss.wakeup.agents import Agent
+from strawboss.wakeup.context import ContextError, prompt, understand
+from strawboss.wakeup.store import inbox, tasks
+from strawboss.wakeup.store.database import Database
+from strawboss.wakeup.store.tasks import NewTask, Status, Task
+
+NOW = 1_700_000_000.0
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Agent:
+    (tmp_path / "ws").mkdir()
+    return Agent(
+        "writer",
+        title="Author",
+        workspace=str(tmp_path / "ws"),
+        system_prompt="Be brief.",
+        command=["cat"],
+        role="words",
+    )
+
+
+def add(connection: Connection, title: str = "a task", **wishes: object) -> Task:
+    return tasks.find(connection, tasks.add(connection, NewTask(title, "boss", **wishes), NOW))  # type: ignore[arg-type]
+
+
+def test_everything_a_task_refers_to_is_loaded_and_is_in_the_prompt(light: Database, agent: Agent) -> None:
+    (agent.directory / "notes.md").write_text("the notes " * 40)
+    with light.write() as connection:
+        top = add(connection, "the great plan", body="why all this")
+        before = add(connection, "the part before")
+        tasks.end(connection, before.id, Status.COMPLETE, "its result", by="coder", now=NOW)
+        inbox.send(connection, "writer", "coder", "mind the comma", NOW)
+        task = add(
+            connection, "write it", body="two pages", parent=top.id, needs=(before.id,), files=("notes.md",)
+        )
+        known = understand(connection, task, agent)
+    assert known.tokens == 100
+    text = prompt(agent, task, known)
+    for words in ("Be brief.", "writer, Author, words", "Scope: read-write", f"{task.id}: write it", "two pages",
+                  "the great plan", "why all this", "its result", "from coder: mind the comma", "the notes the notes",
+                  f"strawboss task block {task.id}"):  # fmt: skip
+        assert words in text
+
+
+def test_a_system_prompt_that_has_an_argument_of_its_own_is_not_in_the_prompt(
+    light: Database, agent: Agent
+) -> None:
+    own = Agent(
+        "writer", workspace=agent.workspace, system_prompt="Be brief.", command=["pi", "{system_prompt}"]
+    )
+    with light.write() as connection:
+        task = add(connection)
+        assert "Be brief." not in prompt(own, task, understand(connection, task, own))
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("missing.md", "No such file"),
+        ("../outside.md", "outside the workspace"),
+        ("/etc/passwd", "outside the workspace"),
+        ("link.md", "outside the workspace"),
+        (".", "is not a file"),
+        ("pipe", "is not a file"),
+        ("binary", "is not UTF-8 text"),
+        ("big", "larger than 1 MiB"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_line(
+    light: Database, agent: Agent, name: str, complaint: str
+) -> None:
+    import os
+
+    (agent.directory.parent / "outside.md").write_text("secret")
+    (agent.directory / "link.md").symlink_to("../outside.md")
+    (agent.directory / "binary").write_bytes(b"\xff\xfe\x00")
+    (agent.directory / "big").write_bytes(b"x" * (module.LARGEST_FILE + 1))
+    os.mkfifo(agent.directory / "pipe")
+    with light.write() as connection:
+        task = add(connection, files=(name,))
+        with pytest.raises(ContextError, match=complaint) as caught:
+            understand(connection, task, agent)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_much_together_is_refused(light: Database, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LARGEST_CONTEXT", 150)
+    (agent.directory / "a").write_text("x" * 100)
+    with light.write() as connection:
+        with pytest.raises(ContextError, match="together"):
+            understand(connection, add(connection, files=("a", "a")), agent)
+        assert understand(connection, add(connection, files=("a",)), agent).tokens == 25
