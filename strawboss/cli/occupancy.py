@@ -6,7 +6,6 @@ from datetime import datetime
 from pathlib import Path
 
 import click
-import msgspec
 
 from strawboss.cli.heartbeat_params import SLUG, TEXT, json_option, say_error, say_json, target_option
 from strawboss.heartbeat.jsonfile import write_json
@@ -15,6 +14,7 @@ from strawboss.heartbeat.occupancy import (
     INTENTS,
     Liveness,
     Occupancy,
+    OccupancyReport,
     child_lease,
     claim,
     read_occupancy,
@@ -27,17 +27,6 @@ session_option = click.option("--session-id", type=TEXT, envvar="DEFT_SESSION_ID
 needed_session = click.option(
     "--session-id", type=TEXT, required=True, envvar="DEFT_SESSION_ID", show_envvar=True
 )
-
-
-class OccupancyReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`occupancy show --json`. `may_write` is the gate's answer for the given session; null without one."""
-
-    session_id: str | None
-    state: str
-    intent: str
-    heartbeat_age_seconds: float | None
-    may_write: bool | None
-    reason: str
 
 
 @click.group("occupancy")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import msgspec
 
 from strawboss.cli.heartbeat_params import (
     DIRECTORY,
@@ -19,7 +18,7 @@ from strawboss.cli.heartbeat_params import (
 )
 from strawboss.heartbeat import inbox
 from strawboss.heartbeat.authority import Claims, read_claims, refusal
-from strawboss.heartbeat.inbox import Delivery
+from strawboss.heartbeat.inbox import Delivery, Letter
 from strawboss.heartbeat.jsonfile import Broken, write_json
 from strawboss.heartbeat.layout import STEER_DIRECTORY, Worktree
 from strawboss.heartbeat.steer import KINDS, WRITER_KINDS, Steer, compose, read_inbox
@@ -126,15 +125,6 @@ def _steer_lines(report: inbox.SteerReport, code: int) -> list[str]:
         return [f"verify_subagent_steer: config error: {error}" for error in report.sweep_errors]
     lines = [f"note: {each.agent_id}: {each.reason}: counts as unread" for each in report.ack_troubles]
     return (inbox.failure_lines(report) if code else []) + lines
-
-
-class Letter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`subagent:inbox --json`: `delivery` says whether `steer` is to be applied."""
-
-    delivery: str
-    agent_id: str
-    reason: str
-    steer: dict[str, str] | None
 
 
 @click.command("subagent:inbox")

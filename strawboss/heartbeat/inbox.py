@@ -138,6 +138,15 @@ class Delivered:
     reason: str = ""
 
 
+class Letter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`subagent:inbox --json`: `delivery` says whether `steer` is to be applied."""
+
+    delivery: str
+    agent_id: str
+    reason: str
+    steer: dict[str, str] | None
+
+
 def deliver(inbox: Inbox, claims: Claims, now: datetime) -> Delivered:
     """What the child may apply now. A steer of a writer without authority is not for applying, expired or not."""
     steer = inbox.steer

@@ -14,6 +14,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from strawboss.heartbeat.jsonfile import Broken, read_object
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.utc import age_text, format_utc, parse_utc
@@ -60,6 +62,17 @@ class Gate:
     """Whether a presenter may write here, and why."""
 
     allowed: bool
+    reason: str
+
+
+class OccupancyReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`occupancy show --json`. `may_write` is the gate's answer for the given session; null without one."""
+
+    session_id: str | None
+    state: str
+    intent: str
+    heartbeat_age_seconds: float | None
+    may_write: bool | None
     reason: str
 
 

@@ -70,7 +70,7 @@ class Place:
         return self.path.is_dir() and (by_name or (self.path / ".git").exists())
 
 
-class Outcome(msgspec.Struct, frozen=True, rename="camel"):
+class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """`swarm:pre-dispatch --json`."""
 
     exit_code: int

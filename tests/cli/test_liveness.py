@@ -1,0 +1,284 @@
+import os
+import signal
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from heartbeat.commands import run
+from heartbeat.given import ago, beat, content, put
+from heartbeat.waiting import until
+
+from strawboss.heartbeat import schemas
+from strawboss.heartbeat.attempts import dispatch
+from strawboss.heartbeat.attempts.dispatch import Place
+from strawboss.heartbeat.jsonfile import read_object
+from strawboss.heartbeat.layout import STATUS_DIRECTORY, Worktree
+from strawboss.heartbeat.utc import utc_now
+
+STRAWBOSS = [sys.executable, "-m", "strawboss"]
+
+
+def since(**age):
+    return ago(**age, now=utc_now())
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A worktree with a status directory; commands run in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / STATUS_DIRECTORY).mkdir(parents=True)
+    return Worktree(tmp_path)
+
+
+@pytest.fixture
+def alive_and_dead(tree):
+    beat(tree.root, "alive", last_heartbeat_at=since(seconds=10))
+    beat(tree.root, "dead", last_heartbeat_at=since(hours=2))
+
+
+def test_the_monitor_looks_into_the_current_worktree_by_default(tree):
+    beat(tree.root, last_heartbeat_at=since(seconds=10))
+    ran = run("agent:monitor")
+    assert (ran.code, ran.err) == (0, "")
+    assert "leaf-7 -- OK" in ran.out
+    assert ran.out.splitlines()[-1] == "Result: ALL AGENTS ALIVE"
+
+
+def test_a_stale_agent_is_in_the_table_on_stdout_with_what_to_do(alive_and_dead):
+    ran = run("agent:monitor")
+    assert (ran.code, ran.err) == (1, "")
+    (line,) = [line for line in ran.out.splitlines() if "dead -- STALE" in line]
+    assert "2.0h" in line
+    assert "verify:subagent-alive" in line
+    assert ran.out.splitlines()[-1].startswith("Result: ATTENTION")
+
+
+def test_no_directory_is_exit_2_and_an_empty_one_exit_0(tree, tmp_path):
+    gone = run("agent:monitor", "--scratch-dir", tmp_path / "gone")
+    assert (gone.code, gone.out.splitlines()[-1]) == (2, "Result: ATTENTION 1 directory error, 0 healthy")
+    assert run("agent:monitor").code == 0
+
+
+@pytest.mark.parametrize("command", ["agent:monitor", "verify:subagent-alive"])
+@pytest.mark.parametrize("threshold", ["0", "-5", "abc", "", "nan", "inf"])
+def test_a_threshold_that_is_no_positive_number_is_one_line_and_exit_2(tree, command, threshold):
+    ran = run(command, f"--threshold-minutes={threshold}", "--json")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "above zero" in ran.err
+
+
+def test_a_fraction_of_a_minute_is_a_threshold(alive_and_dead):
+    assert run("agent:monitor", "--threshold-minutes=0.1", "--json").json["stale_count"] == 2
+
+
+def test_the_label_of_a_directory_is_the_text_given(tree):
+    assert run("agent:monitor", "--scratch-dir", f"./{STATUS_DIRECTORY}", "--json").json["scratch_dirs"] == [
+        f"./{STATUS_DIRECTORY}"
+    ]
+
+
+@pytest.mark.parametrize("arguments", [(), ("--scratch-dir", "gone")])
+def test_the_monitors_json_fits_its_schema_with_each_exit_code(alive_and_dead, arguments):
+    ran = run("agent:monitor", "--json", *arguments)
+    msgspec.json.decode(ran.out, type=schemas.MonitorReport)
+    assert ran.json["threshold_minutes"] == 30.0
+    assert ran.err == ""
+
+
+def test_texts_of_other_programs_are_shown_on_one_line_and_without_escapes(tree):
+    beat(tree.root, last_heartbeat_at=since(seconds=1), last_message="a\x1b[31m|\nb\udcff[bold]")
+    ran = run("agent:monitor")
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    assert "[bold]" in ran.out
+    assert len(ran.out.splitlines()) == 4
+
+
+def test_bad_files_of_every_kind_are_rows_and_never_a_traceback(tree, tmp_path):
+    directory = tree.status_directory
+    put(directory / "torn.json", b'{"agent_id": "to')
+    put(directory / "nan.json", b'{"agent_id": NaN}')
+    put(directory / "deep.json", b"[" * 200_000)
+    put(directory / "local.json", content("local", last_heartbeat_at="2026-10-03T12:00:00+02:00"))
+    put(directory / "future.json", content("future", last_heartbeat_at=since(hours=-1)))
+    put(directory / "foreign.json", content("other"))
+    put(directory / "types.json", content("types", parent_id=7, phase=[]))
+    put(tmp_path / "outside.json", content("link"))
+    (directory / "link.json").symlink_to(tmp_path / "outside.json")
+    with (directory / "huge.json").open("wb") as file:
+        file.truncate(100 << 20)
+    os.mkfifo(directory / "pipe.json")
+    ran = run("agent:monitor")
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out.count("MALFORMED") == 10
+    assert run("agent:monitor", "--json").json["malformed_count"] == 10
+
+
+def test_watching_looks_again_until_it_is_interrupted(tree):
+    command = [*STRAWBOSS, "agent:monitor", "--watch", "--every", "50ms"]
+    watcher = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "NO AGENTS" in watcher.stdout.readline()
+    beat(tree.root, last_heartbeat_at=since(seconds=1))
+    until(lambda: "ALL AGENTS ALIVE" in watcher.stdout.readline(), "the next look")
+    watcher.send_signal(signal.SIGINT)
+    _, err = watcher.communicate(timeout=30)
+    assert (watcher.returncode, err.strip()) == (130, "")
+
+
+def test_the_gate_is_quiet_when_the_required_worker_beats(alive_and_dead):
+    ran = run("verify:subagent-alive", "--require-agent", "alive")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("verify_subagent_alive: 1 ")
+
+
+def test_the_gate_says_the_word_on_stderr(alive_and_dead):
+    ran = run("verify:subagent-alive", "--require-agent", "dead", "--require-agent", "alive")
+    assert (ran.code, ran.out) == (1, "")
+    assert "\nREDISPATCH_OK: dead\n" in ran.err
+    assert ran.err.splitlines()[0].endswith("FAILED")
+
+
+def test_the_gate_without_a_directory_is_exit_2_without_the_word(tree, tmp_path):
+    ran = run("verify:subagent-alive", "--require-agent", "a", "--scratch-dir", tmp_path / "gone")
+    assert (ran.code, ran.out) == (2, "")
+    assert "config error" in ran.err
+    assert "REDISPATCH_OK" not in ran.err
+    json = run(
+        "verify:subagent-alive", "--require-agent", "a", "--scratch-dir", tmp_path / "gone", "--json"
+    ).json
+    assert (json["all_ok"], json["redispatch_ok"], json["missing_or_stale_agents"]) == (False, False, ["a"])
+
+
+@pytest.mark.parametrize(
+    "required", [(), ("--require-agent", "alive"), ("--require-agent", "dead"), ("--require-agent", "gone")]
+)
+def test_the_gates_json_is_on_stdout_and_fits_its_schema(alive_and_dead, required):
+    ran = run("verify:subagent-alive", "--json", *required)
+    msgspec.json.decode(ran.out, type=schemas.AliveReport)
+    assert '"threshold_minutes": 30,' in ran.out
+    assert ran.err == ""
+    assert ran.json["all_ok"] is (ran.code == 0)
+
+
+def test_within_grace_of_the_given_dispatch_time_a_missing_worker_is_red_without_the_word(tree):
+    young = run("verify:subagent-alive", "--require-agent", "a", "--dispatched-at", since(seconds=60))
+    old = run("verify:subagent-alive", "--require-agent", "a", "--dispatched-at", since(seconds=240))
+    assert (young.code, "REDISPATCH_OK" in young.err) == (1, False)
+    assert (old.code, "REDISPATCH_OK" in old.err) == (1, True)
+
+
+def test_the_ledger_knows_the_grace_too(tree):
+    dispatch.begin(Place(tree.root, "s", "."), "r", "a", None, utc_now())
+    assert "REDISPATCH_OK" not in run("verify:subagent-alive", "--require-agent", "a").err
+    assert "REDISPATCH_OK" in run("verify:subagent-alive", "--require-agent", "b").err
+
+
+def test_a_damaged_ledger_never_brings_the_word_for_a_missing_worker(tree):
+    put(tree.root / ".deft" / "delivery-attempts" / ("f" * 64 + ".json"), b"{")
+    ran = run("verify:subagent-alive", "--require-agent", "a")
+    assert (ran.code, "REDISPATCH_OK" in ran.err) == (1, False)
+    assert "--dispatched-at" in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("positional",), ("--unknown",), ("--dispatched-at", "noon"), ("--require-agent", " ")]
+)
+def test_wrong_use_of_the_gate_is_one_line_and_exit_2(tree, arguments):
+    ran = run("verify:subagent-alive", *arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("command", ["agent:monitor", "verify:subagent-alive", "agent:beat"])
+def test_help_is_exit_0(command):
+    assert run(command, "--help").code == 0
+
+
+def record(tree):
+    return read_object(tree.heartbeat_file("leaf-7"))
+
+
+def test_beats_of_a_shell_worker_follow_each_other(tree):
+    assert run("agent:beat", "--agent", "leaf-7", "--parent-id", "run-42").code == 0
+    assert record(tree)["phase"] == "starting"
+    run(
+        "agent:beat",
+        "--agent",
+        "leaf-7",
+        "--phase",
+        "polling",
+        "--message",
+        "poll 4/20",
+        "--pr",
+        "77",
+        "--wait-kind",
+        "pr:watch",
+    )
+    assert (record(tree)["last_message"], record(tree)["pr_number"]) == ("poll 4/20", 77)
+    run("agent:beat", "--agent", "leaf-7", "--terminal-state", "CLEAN")
+    assert (record(tree)["phase"], record(tree)["terminal_state"]) == ("terminal", "CLEAN")
+    assert run("agent:monitor").code == 0
+
+
+def test_a_beat_takes_its_names_from_the_environment_and_its_place_from_the_flags(
+    tree, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("STRAWBOSS_AGENT_ID", "leaf-7")
+    monkeypatch.setenv("STRAWBOSS_PARENT_ID", "run-42")
+    assert run("agent:beat", "--target-id", tmp_path / "other").code == 0
+    assert run("agent:beat", "--scratch-dir", tmp_path / "third").code == 0
+    assert (tmp_path / "other" / STATUS_DIRECTORY / "leaf-7.json").exists()
+    assert (tmp_path / "third" / "leaf-7.json").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--agent", "../x", "--parent-id", "p"),
+        ("--agent", "leaf-7"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--phase", "poling"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--phase", "terminal"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--wait-kind", "vibes"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--pr", "0"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--every", "90s"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--every", "soon", "--while", "1"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--while", str(2**22 + 1)),
+    ],
+)
+def test_a_wrong_beat_is_one_line_exit_2_and_writes_nothing(tree, arguments):
+    ran = run("agent:beat", *arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert list(tree.status_directory.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_one_line_and_exit_2(tree):
+    put(tree.root / "file", b"")
+    ran = run("agent:beat", "--agent", "leaf-7", "--parent-id", "p", "--scratch-dir", tree.root / "file")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+
+
+def test_beats_for_a_process_end_with_it_and_its_terminal_record(tree):
+    worker = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    keeper = subprocess.Popen(
+        [
+            *STRAWBOSS,
+            "agent:beat",
+            "--agent",
+            "leaf-7",
+            "--parent-id",
+            "run-42",
+            "--every",
+            "50ms",
+            "--while",
+            str(worker.pid),
+        ],
+        stdout=subprocess.PIPE,
+    )
+    assert b"starting" in keeper.stdout.readline()
+    first = tree.heartbeat_file("leaf-7").stat().st_ino
+    until(lambda: tree.heartbeat_file("leaf-7").stat().st_ino != first, "a renewal")
+    worker.communicate(b"\n")
+    keeper.communicate(timeout=30)
+    assert keeper.returncode == 0
+    assert (record(tree)["phase"], record(tree)["terminal_state"]) == ("terminal", "ERRORED")
