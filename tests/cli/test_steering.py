@@ -1,0 +1,195 @@
+import msgspec
+import pytest
+from heartbeat.commands import run
+from heartbeat.given import ago, beat, put, put_steer
+
+from strawboss.heartbeat import schemas
+from strawboss.heartbeat.jsonfile import read_object
+from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.utc import utc_now
+
+STEER = (
+    "subagent:steer",
+    "--agent",
+    "leaf-7",
+    "--writer-id",
+    "run-42",
+    "--kind",
+    "note",
+    "--text",
+    "which step?",
+)
+
+
+def since(**age):
+    return ago(**age, now=utc_now())
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A worktree whose worker beats for run-42; commands run in it."""
+    monkeypatch.chdir(tmp_path)
+    beat(tmp_path, last_heartbeat_at=since(seconds=10))
+    return Worktree(tmp_path)
+
+
+def inbox(tree):
+    return read_object(tree.steer_directory / "leaf-7.json")
+
+
+def test_a_steer_goes_from_the_parent_to_the_child_and_back_as_an_ack(tree):
+    written = run(*STEER, "--steer-id", "s-1")
+    assert (written.code, written.err) == (0, "")
+    assert "steer_id=s-1" in written.out
+    assert "kind=note" in written.out
+    pending = run("verify:subagent-steer")
+    assert (pending.code, pending.out) == (1, "")
+    assert pending.err.startswith("STEER_PENDING")
+    assert "which step?" not in pending.err
+    letter = run("subagent:inbox", "--agent", "leaf-7")
+    assert letter.code == 0
+    assert letter.out.splitlines() == ["steer_id=s-1 kind=note from run-42", "which step?"]
+    assert run("subagent:ack", "--agent", "leaf-7", "--steer-id", "s-1").code == 0
+    assert run("verify:subagent-steer").out == "verify_subagent_steer: no unread steer\n"
+    assert run("subagent:inbox", "--agent", "leaf-7").out == "subagent:inbox: already-acked\n"
+    assert run("subagent:ack", "--agent", "leaf-7", "--steer-id", "s-1").code == 0
+
+
+def test_the_written_record_is_the_contracts(tree):
+    ran = run(*STEER, "--ttl-seconds", "60", "--json")
+    assert ran.json == inbox(tree)
+    msgspec.json.decode(ran.out, type=schemas.SteerFile)
+
+
+def test_a_steer_lies_where_the_heartbeat_sweep_does_not_look(tree):
+    run(*STEER)
+    assert run("agent:monitor", "--json").json["record_count"] == 1
+
+
+def test_an_unread_steer_is_replaced_with_a_note(tree):
+    run(*STEER, "--steer-id", "s-1")
+    second = run(*STEER, "--steer-id", "s-2")
+    assert second.code == 0
+    assert "replaced unread steer s-1" in second.err
+    assert inbox(tree)["steer_id"] == "s-2"
+
+
+def test_a_stranger_may_not_steer_and_leaves_nothing(tree):
+    ran = run(*STEER[:3], "--writer-id", "stranger", *STEER[5:])
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "child occupancy lease" in ran.err
+    assert inbox(tree) is None
+
+
+def test_a_writer_for_an_unknown_child_is_told_about_the_child_lease(tree):
+    ran = run("subagent:steer", "--agent", "leaf-8", *STEER[3:])
+    assert ran.code == 2
+    assert "child occupancy lease" in ran.err
+    run("occupancy", "claim", "--session-id", "run-42", "--child", "leaf-8")
+    assert run("subagent:steer", "--agent", "leaf-8", *STEER[3:]).code == 0
+
+
+def test_the_occupant_may_steer(tree):
+    owner = (*STEER[:3], "--writer-id", "session-1", "--writer-kind", "occupancy-owner", *STEER[5:])
+    assert run(*owner).code == 2
+    run("occupancy", "claim", "--session-id", "session-1")
+    assert run(*owner).code == 0
+
+
+@pytest.mark.parametrize("claim", ["--parent-id", "--occupancy-owner-id"])
+def test_claims_beside_the_writer_must_be_the_recorded_ones(tree, claim):
+    run("occupancy", "claim", "--session-id", "session-1")
+    recorded = {"--parent-id": "run-42", "--occupancy-owner-id": "session-1"}[claim]
+    assert run(*STEER, claim, recorded).code == 0
+    assert run(*STEER, claim, "another").code == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"--agent": "../other"},
+        {"--agent": "leaf-7.ack"},
+        {"--writer-id": " "},
+        {"--kind": "order"},
+        {"--text": " "},
+        {"--text": "x" * 2001},
+        {"--ttl-seconds": "0"},
+        {"--ttl-seconds": "inf"},
+        {"--ttl-seconds": "1e300"},
+        {"--writer-kind": "me"},
+    ],
+)
+def test_a_wrong_steer_is_one_line_exit_2_and_writes_nothing(tree, wrong):
+    arguments = dict(zip(STEER[1::2], STEER[2::2], strict=True)) | wrong
+    ran = run("subagent:steer", *(part for pair in arguments.items() for part in pair))
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert not tree.steer_directory.exists()
+
+
+def test_a_place_that_cannot_be_written_is_one_line_and_exit_2(tree):
+    put(tree.root / "file", b"")
+    ran = run(*STEER, "--steer-dir", tree.root / "file")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+
+
+def test_a_malformed_inbox_is_pending_for_the_parent_and_broken_for_the_child(tree):
+    put(tree.steer_directory / "leaf-7.json", b"{not json")
+    ran = run("verify:subagent-steer")
+    assert ran.code == 1
+    assert ran.err.startswith("STEER_PENDING")
+    assert "Malformed inbox" in ran.err
+    assert run("subagent:inbox", "--agent", "leaf-7").code == 1
+
+
+def test_a_steer_directory_that_is_none_is_exit_2(tree):
+    put(tree.steer_directory, b"")
+    ran = run("verify:subagent-steer")
+    assert ran.code == 2
+    assert "config error" in ran.err
+
+
+@pytest.mark.parametrize("agents", [(), ("--agent", "leaf-7"), ("--agent", "leaf-8")])
+def test_the_json_of_the_steer_gate_fits_its_schema_and_never_says_redispatch(tree, agents):
+    run(*STEER)
+    put(tree.steer_directory / "leaf-9.json", b"{")
+    ran = run("verify:subagent-steer", "--json", *agents)
+    msgspec.json.decode(ran.out, type=schemas.SteerReport)
+    assert ran.json["redispatch_ok"] is False
+    assert ran.err == ""
+    assert ran.json["all_ok"] is (ran.code == 0)
+
+
+def test_an_unread_steer_and_a_dead_worker_never_share_an_exit(tree):
+    run(*STEER)
+    assert run("verify:subagent-alive", "--require-agent", "leaf-7").code == 0
+    assert run("verify:subagent-steer").code == 1
+    run("subagent:ack", "--agent", "leaf-7", "--steer-id", inbox(tree)["steer_id"])
+    beat(tree.root, last_heartbeat_at=since(hours=2))
+    dead = run("verify:subagent-alive", "--require-agent", "leaf-7")
+    assert dead.code == 1
+    assert "STEER_PENDING" not in dead.err
+    assert run("verify:subagent-steer").code == 0
+
+
+def test_a_steer_of_a_stranger_in_the_inbox_is_refused_by_the_child(tree):
+    put_steer(tree.root, writer_id="stranger", expires_at=since(minutes=-5))
+    ran = run("subagent:inbox", "--agent", "leaf-7", "--json")
+    assert (ran.code, ran.json["delivery"], ran.json["steer"]) == (1, "writer-refused", None)
+    msgspec.json.decode(ran.out, type=schemas.Letter)
+
+
+@pytest.mark.parametrize("expires", [{"minutes": 1}, {"minutes": -5}])
+def test_only_the_steer_in_the_inbox_can_be_acknowledged_while_it_is_valid(tree, expires):
+    put_steer(tree.root, steer_id="s-2", expires_at=since(**expires))
+    assert run("subagent:ack", "--agent", "leaf-7", "--steer-id", "s-1").code == 1
+    assert run("subagent:ack", "--agent", "leaf-7", "--steer-id", "s-2").code == int(expires["minutes"] > 0)
+
+
+def test_an_empty_inbox_is_nothing_to_do(tree):
+    assert run("subagent:inbox", "--agent", "leaf-7").out == "subagent:inbox: no-inbox\n"
+    assert run("subagent:ack", "--agent", "leaf-7", "--steer-id", "s-1").code == 1
+
+
+def test_a_steer_may_have_several_lines_and_no_escapes_when_shown(tree):
+    run(*STEER[:-1], "one\n\x1b[31mtwo")
+    assert run("subagent:inbox", "--agent", "leaf-7").out.splitlines()[1:] == ["one", " [31mtwo"]
