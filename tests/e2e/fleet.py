@@ -1,0 +1,316 @@
+"""A user's whole machine: herdr with real terminals, real pi in its panes, intercom, subagents, and strawboss.
+
+    with Fleet() as fleet:
+        launcher = fleet.launch()
+        child = launcher.spawn("Beta", "SLEEP 30")
+        fleet.herdr.restart()
+        fleet.wait_for(lambda: launcher.results(child))
+
+pi is the real one; what it meets are the stand-ins, or the real programs where one is named: STRAWBOSS_TEST_HERDR
+(a binary), STRAWBOSS_TEST_PI_HERDR_AGENTS and STRAWBOSS_TEST_PI_INTERCOM (directories of the extensions).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from e2e.pi_install import pi_environment
+from standins.herdr import HerdrServer
+from standins.intercom import Broker
+from standins.model import Answer, Call, Calls, Model, Request, Text, instructed
+
+from strawboss.pi.installation import EXTENSION
+
+T = TypeVar("T")
+Entry = dict[str, Any]
+
+HERE = Path(__file__).resolve().parent
+STANDINS = HERE.parent / "standins"
+HERDR = os.environ.get("STRAWBOSS_TEST_HERDR")
+SUBAGENTS = os.environ.get("STRAWBOSS_TEST_PI_HERDR_AGENTS")
+INTERCOM = os.environ.get("STRAWBOSS_TEST_PI_INTERCOM")
+PATIENCE_SECONDS = 60.0
+INTERVAL_SECONDS = 0.5
+
+TO_RESUME = re.compile(r"^- run .*?: subagent_resume (\{.*\})$", re.MULTILINE)
+REPORT_TO = re.compile(r'\(action "send", to ("[^"]+")\)')
+REPORT = "my final report: 42"
+WENT_ON = "went on, and found 42"
+
+
+def obedient(request: Request) -> Answer:
+    """Does what a message of Straw Boss asks for, to the letter; anything else as `instructed` does."""
+    asked = request.prompt
+    if calls := TO_RESUME.findall(asked):
+        wanted = tuple(Call("subagent_resume", json.loads(call)) for call in calls)
+        return Text("seen to") if request.results else Calls(wanted)
+    if to := REPORT_TO.search(asked):
+        report = {"action": "send", "to": json.loads(to[1]), "message": REPORT}
+        return Text("reported") if request.results else Call("intercom", report)
+    if "your last turn was cut off" in asked:
+        return Text(WENT_ON)
+    return instructed(request)
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """One run, as the launcher's tool call told it."""
+
+    run: str
+    name: str
+    session: Path
+    script: Path
+
+
+class Session:
+    """A pi session file, read from the outside."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The whole ones: the last line may just be being written."""
+        if not self.file.exists():
+            return []
+        whole, _, _ = self.file.read_text().rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines()]
+
+    @property
+    def id(self) -> str:
+        return str(self.entries[0]["id"])
+
+    def messages(self, kind: str, words: str = "") -> list[Entry]:
+        """Custom messages of a type, with these words in them."""
+        found = (e for e in self.entries if e["type"] == "custom_message" and e["customType"] == kind)
+        return [entry for entry in found if words in str(entry["content"])]
+
+    def keys(self, name: str | None = None) -> list[Entry]:
+        """The data of strawboss's own entries, in order."""
+        own = (e["data"] for e in self.entries if e["type"] == "custom" and e["customType"] == "straw-boss")
+        return [data for data in own if name is None or name in data]
+
+    def tool_results(self, tool: str) -> list[Entry]:
+        told = (e["message"] for e in self.entries if e["type"] == "message")
+        return [message for message in told if message.get("toolName") == tool]
+
+    def tool_calls(self, tool: str) -> list[dict[str, Any]]:
+        """The arguments the model gave."""
+        told = [e["message"] for e in self.entries if e["type"] == "message"]
+        blocks = [block for m in told if m["role"] == "assistant" for block in m["content"]]
+        return [b["arguments"] for b in blocks if b["type"] == "toolCall" and b["name"] == tool]
+
+
+class Launcher(Session):
+    """A pi session in a pane of its own, which starts children."""
+
+    def __init__(self, fleet: Fleet, pane: str, file: Path) -> None:
+        super().__init__(file)
+        self._fleet, self.pane = fleet, pane
+
+    def spawn(self, name: str, task: str, **arguments: Any) -> Child:
+        """The model's own call of `subagent`; back when the child is there."""
+        before = len(self.tool_results("subagent"))
+        self.type(f"CALL subagent {json.dumps({'name': name, 'task': task, **arguments})}")
+        self._fleet.wait_for(lambda: len(self.tool_results("subagent")) > before, what=f"{name} to start")
+        told = self.tool_results("subagent")[-1]["details"]
+        return Child(told["id"], name, Path(told["sessionFile"]), Path(told["launchScriptFile"]))
+
+    def type(self, text: str) -> None:
+        """As a user, at the prompt."""
+        self._fleet.herdr.wait_for(lambda: self.is_idle, PATIENCE_SECONDS, "the launcher to be idle")
+        self._fleet.herdr.run(self.pane, text)
+
+    @property
+    def is_idle(self) -> bool:
+        return self._fleet.herdr.pane(self.pane)["agent_status"] in ("idle", "done")
+
+    @property
+    def pid(self) -> int:
+        """Of its pi; 0 while there is none."""
+        told = self._fleet.herdr.processes(self.pane)
+        return next((one["pid"] for one in told if one.get("argv") == ["pi"]), 0)
+
+    def crash(self) -> None:
+        """SIGKILL to its pi; the pane falls back to its shell."""
+        pid = self._fleet.wait_for(lambda: self.pid, what="the launcher's pi")
+        os.kill(pid, signal.SIGKILL)
+        self._fleet.wait_for(lambda: not self.pid, what="its pane to show the shell")
+
+    def come_back(self) -> None:
+        """As a user does it: `pi --session` in the same pane; back when strawboss has looked."""
+        before = self._fleet.looks
+        self._fleet.herdr.run(self.pane, f"pi --session {shlex.quote(str(self.file))}")
+        self._fleet.wait_for(lambda: self._fleet.looks > before, what="strawboss to look")
+
+    def results(self, child: Child) -> list[Entry]:
+        return [
+            message
+            for message in self.messages("subagent_result")
+            if message["details"]["sessionFile"] == str(child.session)
+        ]
+
+
+class Fleet:
+    """`settings`: what else pi's settings.json holds; `variables`: what else everything starts with."""
+
+    def __init__(
+        self,
+        *,
+        interval: float = INTERVAL_SECONDS,
+        model: Callable[[Request], Answer] = obedient,
+        settings: Mapping[str, Any] | None = None,
+        **variables: str,
+    ) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="sb-", dir="/tmp"))
+        self.home = self.root / "home"
+        self.project = self.home / "project"
+        self.state = self.root / "state"
+        self.agent_directory = self.home / ".pi" / "agent"
+        self._tap = self.root / "tap.jsonl"
+        self.model = Model(self.root / "model.jsonl", model)
+        own = {
+            "STRAWBOSS_INTERVAL": str(interval),
+            "STRAWBOSS_STATE_DIR": str(self.state),
+            "STRAWBOSS_CONFIG": str(self.root / "strawboss.yaml"),
+            "HERDR_STANDIN_SAVE_SECONDS": "0.1",
+        }
+        extensions = [EXTENSION, Path(SUBAGENTS or STANDINS / "subagents_extension")]
+        extensions.append(Path(INTERCOM or STANDINS / "intercom_extension"))
+        self.environment = pi_environment(
+            self.home, self.model.url, extensions=extensions, settings=settings, **own, **variables
+        )
+        self.environment["STRAWBOSS_PYTHON"] = str(self._tapped_python())
+        self.herdr = HerdrServer(self.root / "h", self.environment, Path(HERDR) if HERDR else None)
+        self.broker = None if INTERCOM else Broker(self.agent_directory)
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            return self._entered()
+        except BaseException:
+            self._open.close()
+            raise
+
+    def _entered(self) -> Self:
+        self._open.callback(shutil.rmtree, self.root, ignore_errors=True)
+        self._make_project()
+        self._open.enter_context(self.model)
+        if self.broker:
+            self._open.enter_context(self.broker)
+        self._open.enter_context(self.herdr)
+        self.herdr.install_integration(self.agent_directory)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def story(self) -> str:
+        """For whoever reads a failure: what strawboss says it did, and asked of pi."""
+        logs = sorted(self.state.glob("logs/*"), key=lambda file: file.stat().st_mtime)
+        return "\n".join(
+            [*(file.read_text() for file in logs), *(json.dumps(one) for one in self.asked[-40:])]
+        )
+
+    def _make_project(self) -> None:
+        self.project.mkdir(parents=True)
+        git = ["git", "-c", "user.name=n", "-c", "user.email=e@x", "-C", str(self.project)]
+        subprocess.run([*git, "init", "-q"], check=True)
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+
+    def _tapped_python(self) -> Path:
+        wrapper = self.root / "python"
+        wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE}/tapped_process.py" "{self._tap}"\n')
+        wrapper.chmod(0o755)
+        return wrapper
+
+    def launch(self, *arguments: str) -> Launcher:
+        """pi in a new workspace, idle, seen by herdr and looked at by strawboss."""
+        pane = self.herdr.workspace(self.project)
+        before = self.looks
+        self.herdr.run(pane, shlex.join(["pi", *arguments]))
+        self.wait_for(lambda: self.herdr.pane(pane)["agent_status"] == "idle", what="pi to be idle")
+        self.wait_for(lambda: self.looks > before, what="strawboss to look")
+        return Launcher(self, pane, Path(self.herdr.pane(pane)["agent_session"]["value"]))
+
+    def restart_herdr(self, *, kill: bool = False) -> None:
+        """Every pane is hung up and comes back. A pi that is slow to quit would still meet the new server and close
+        its children's panes there, as a pi does at a quit; a person who restarts herdr is slower than that."""
+        if kill:
+            self.wait_for(self._is_saved, what="herdr to save its panes")
+            self.herdr.kill()
+        else:
+            self.herdr.stop()
+        self.wait_for(lambda: not self._living_pis(), what="every pi to end")
+        self.herdr.start()
+
+    def _is_saved(self) -> bool:
+        saved = self.herdr.root / "config" / "herdr" / "session.json"
+        told = saved.read_text() if saved.exists() else ""
+        files = [
+            pane["agent_session"]["value"] for pane in self.herdr.panes().values() if "agent_session" in pane
+        ]
+        return bool(files) and all(file in told for file in files)
+
+    def _living_pis(self) -> list[int]:
+        return [
+            pid for pid in self.herdr.leftovers() if Path(f"/proc/{pid}/comm").read_text().startswith("pi")
+        ]
+
+    # -- watching --------------------------------------------------------------------------------------------------
+
+    def wait_for(self, predicate: Callable[[], T], seconds: float = PATIENCE_SECONDS, what: str = "") -> T:
+        return self.herdr.wait_for(predicate, seconds, what)
+
+    @property
+    def asked(self) -> list[dict[str, Any]]:
+        """All that strawboss asked of pi, in all its processes: `at`, `pid`, `method`, `params`."""
+        if not self._tap.exists():
+            return []
+        whole, _, _ = self._tap.read_text().rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines()]
+
+    @property
+    def looks(self) -> int:
+        """How many looks have begun, in all processes."""
+        return sum(one.get("method") == "registry.read" for one in self.asked)
+
+    def looks_between(self, begin: float, end: float) -> int:
+        """Those that began then (epoch seconds)."""
+        times = [one["at"] for one in self.asked if one.get("method") == "registry.read"]
+        return sum(begin <= at <= end for at in times)
+
+    def wrote(self, key: str) -> float:
+        """When strawboss first asked pi to write this key (epoch seconds)."""
+        appended = (one for one in self.asked if one.get("method") == "session.append")
+        return float(next(one["at"] for one in appended if key in one["params"]["data"]))
+
+    def let_it_look(self, times: int = 4) -> None:
+        """Wait until strawboss has had so many more looks: enough for two in a row, and what they would lead to."""
+        wanted = self.looks + times + 1  # the last one wanted has ended when the next begins
+        self.wait_for(lambda: self.looks >= wanted, what=f"{times} looks")
+
+    @property
+    def notices(self) -> list[str]:
+        return [one["params"]["text"] for one in self.asked if one.get("method") == "ui.notify"]
+
+    def own_requests(self) -> list[dict[str, Any]]:
+        """What strawboss asked of herdr."""
+        return [one for one in self.herdr.log if one["id"].startswith("strawboss:")]
+
+    def typed(self, since: float) -> list[dict[str, Any]]:
+        """Whatever anybody typed into any pane after that moment (epoch seconds)."""
+        return [one for one in self.herdr.log if one["at"] > since and one["method"].startswith("pane.send_")]
