@@ -20,7 +20,7 @@ from strawboss.herdr.client import Herdr
 from strawboss.intercom.client import Intercom
 from strawboss.neighbours import herdr_address, intercom_address
 from strawboss.pi import installation
-from strawboss.pi.command import Package, Pi, PiError, agent_directory, version_numbers
+from strawboss.pi.command import Package, Pi, PiError, agent_directory, extension_packages, version_numbers
 from strawboss.recovery.verdict import Unknown
 
 OLDEST_PI = (1, 2, 0)
@@ -57,6 +57,7 @@ class Patient:
     config: Config
     pi: Pi | PiError
     packages: tuple[Package, ...] | None = None
+    extensions: tuple[Package, ...] = ()
     cwd: str = field(default_factory=os.getcwd)
 
     @property
@@ -65,7 +66,9 @@ class Patient:
         return Path(configured).expanduser() if configured else places.state_directory()
 
     def package(self, name: str) -> Package | None:
-        return next((package for package in self.packages or () if package.name == name), None)
+        return next(
+            (package for package in (*(self.packages or ()), *self.extensions) if package.name == name), None
+        )
 
 
 def examine(environment: Mapping[str, str]) -> list[Finding]:
@@ -92,7 +95,7 @@ def _config_text() -> str:
 def _patient(environment: Mapping[str, str], config: Config) -> Patient:
     try:
         pi = Pi(environment)
-        return Patient(environment, config, pi, pi.packages())
+        return Patient(environment, config, pi, pi.packages(), extension_packages(environment))
     except PiError as error:
         return Patient(environment, config, error)
 
@@ -151,7 +154,7 @@ def registry(patient: Patient) -> Finding:
         return Finding(
             "pi-herdr-agents",
             Health.FIX,
-            "pi's packages do not have it",
+            "pi does not load it",
             "run `pi install npm:pi-herdr-agents`",
         )
     if _source_names(package.path, REGISTRY_WORDS):
@@ -222,9 +225,7 @@ def integration(patient: Patient) -> Finding:
 
 def intercom(patient: Patient) -> Finding:
     if patient.packages is not None and patient.package("pi-intercom") is None:
-        return Finding(
-            "pi-intercom", Health.FIX, "pi's packages do not have it", "run `pi install npm:pi-intercom`"
-        )
+        return Finding("pi-intercom", Health.FIX, "pi does not load it", "run `pi install npm:pi-intercom`")
     address = intercom_address(patient.config, patient.environment, sys.platform, patient.cwd)
     if isinstance(address, Unknown):
         return Finding("pi-intercom", Health.FIX, address.why, "set HOME, or paths.intercom_directory")

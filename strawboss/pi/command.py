@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -18,7 +19,10 @@ SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package in pi's settings: `source` as pi keeps it, `path` where it lies; `name` and `version` are its own."""
+    """A package in pi's settings: `source` as pi keeps it, `path` where it lies or should, and its own name and version.
+
+    A source that is no path and has not been fetched has the empty path.
+    """
 
     source: str
     path: Path
@@ -29,6 +33,12 @@ class Package:
 class Manifest(msgspec.Struct, frozen=True):
     name: str = ""
     version: str = ""
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Of pi's `settings.json`, the one member read here."""
+
+    extensions: list[object] = []
 
 
 class PiError(Exception):
@@ -50,8 +60,9 @@ class Pi:
     def install(self, directory: Path) -> None:
         self._run("install", str(directory))
 
-    def remove(self, source: str) -> None:
-        self._run("remove", source)
+    def remove(self, package: Package) -> None:
+        """By its absolute path: `pi remove` takes a relative one from the current directory."""
+        self._run("remove", package.source if package.path == Path() else str(package.path))
 
     def packages(self) -> tuple[Package, ...]:
         """The user's packages, as `pi list` shows them: a source, and below it, further in, the path it found."""
@@ -63,8 +74,17 @@ class Pi:
             elif line.startswith("    ") and packages and section.startswith("User"):
                 packages[-1] = read_package(packages[-1].source, Path(line.strip()))
             elif section.startswith("User"):
-                packages.append(Package(line.strip(), Path()))
+                packages.append(Package(line.strip(), self._place(line.strip())))
         return tuple(packages)
+
+    def _place(self, source: str) -> Path:
+        """Where a package of the disk should lie: pi keeps its path relative to its own directory."""
+        local = source.startswith((".", "~")) or Path(source).is_absolute()
+        return (
+            Path(os.path.normpath(agent_directory(self._environment) / Path(source).expanduser()))
+            if local
+            else Path()
+        )
 
     def _run(self, *arguments: str) -> str:
         try:
@@ -92,6 +112,23 @@ def read_package(source: str, path: Path) -> Package:
     except (OSError, msgspec.DecodeError):
         return Package(source, path)
     return Package(source, path, manifest.name, manifest.version)
+
+
+def extension_packages(environment: Mapping[str, str]) -> tuple[Package, ...]:
+    """What pi loads beside its packages: the `extensions` of its settings, and those in its own folder."""
+    directory = agent_directory(environment)
+    try:
+        settings = msgspec.json.decode((directory / "settings.json").read_bytes(), type=Settings)
+    except (OSError, msgspec.DecodeError):
+        settings = Settings()
+    listed = [directory / Path(entry).expanduser() for entry in settings.extensions if isinstance(entry, str)]
+    found = sorted((directory / "extensions").glob("*"))
+    return tuple(read_package(str(path), _root(path)) for path in [*listed, *found])
+
+
+def _root(path: Path) -> Path:
+    """The directory with the manifest, at most three above the extension itself."""
+    return next((one for one in [path, *path.parents[:3]] if (one / "package.json").is_file()), path)
 
 
 def agent_directory(environment: Mapping[str, str]) -> Path:

@@ -69,7 +69,7 @@ def read_python(environment: Mapping[str, str]) -> str | None:
 
 def _remove(pi: Pi, packages: list[Package]) -> list[Package]:
     for package in packages:
-        pi.remove(package.source)
+        pi.remove(package)
     return packages
 
 
