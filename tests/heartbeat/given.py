@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -95,3 +97,10 @@ def lease_comment(**changes: str) -> str:
     } | changes
     lines = "\n".join(f"- {name}: {value}" for name, value in fields.items())
     return f"intro\n{LEASE_BEGIN}\n{lines}\n{LEASE_END}\nmore"
+
+
+def dead_pid() -> int:
+    """The pid of a process that has ended."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid

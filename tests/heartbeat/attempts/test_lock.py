@@ -1,11 +1,9 @@
 import os
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 
 import psutil
 import pytest
-from heartbeat.given import put
+from heartbeat.given import dead_pid, put
 
 from strawboss.heartbeat.attempts.lock import LedgerHeldError, locked
 from strawboss.heartbeat.jsonfile import read_object
@@ -22,12 +20,6 @@ def held(unit, name=".lock", **fields):
     return put(
         unit.with_name(unit.name + name), {"pid": os.getpid(), "token": "t", "startedAt": now} | fields
     )
-
-
-def dead_pid():
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait()
-    return child.pid
 
 
 def test_the_lock_names_its_owner_and_is_gone_afterwards(unit):
