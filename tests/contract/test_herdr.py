@@ -10,6 +10,7 @@ import os
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,9 @@ def start_pi(herdr: HerdrServer, pane: str, line: str = "pi") -> None:
 
 
 def report(herdr: HerdrServer, pane: str, state: str | None = None, path: str = SESSION, **more: Any) -> None:
-    told = {"pane_id": pane, "source": "herdr:pi", "agent": "pi", "agent_session_path": path} | more
+    told = {"pane_id": pane, "source": "herdr:pi", "agent": "pi", "agent_session_path": path}
+    told |= {"seq": time.time_ns() // 1000} | more
+    told = {name: value for name, value in told.items() if value is not None}
     if state:
         herdr.request("pane.report_agent", state=state, **told)
     else:
@@ -277,7 +280,11 @@ def test_a_command_without_a_server_says_that_none_is_running(herdr):
 
 def test_a_second_server_is_refused(herdr):
     done = herdr.command("server", check=False)
-    assert (done.returncode, done.stderr.strip()) == (1, "error: herdr server is already running")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "error: herdr server is already running",
+        f"api socket: {herdr.socket}",
+    ]
 
 
 def test_the_integration_of_pi_is_installed_where_pi_looks_for_extensions(herdr):
@@ -346,7 +353,7 @@ def test_a_child_that_exited_leaves_a_plain_shell(herdr, pane):
     herdr.request("pane.send_input", pane_id=pane, keys=["ctrl+c"])
     herdr.wait_for(lambda: "agent_session" not in herdr.pane(pane), what="the session to be forgotten")
     assert "agent" not in herdr.pane(pane)
-    assert herdr.pane(pane)["agent_status"] == "unknown"
+    herdr.wait_for(lambda: herdr.pane(pane)["agent_status"] == "unknown")
 
 
 def test_a_report_before_pi_is_seen_counts_once_it_is(herdr, pane):
@@ -354,6 +361,15 @@ def test_a_report_before_pi_is_seen_counts_once_it_is(herdr, pane):
     assert session_of(herdr, pane) is None
     start_pi(herdr, pane)
     herdr.wait_for(lambda: session_of(herdr, pane) == SESSION, what="the report held back")
+
+
+@pytest.mark.parametrize("lacks", ["seq", "session_start_source"])
+def test_a_report_without_its_number_or_its_reason_makes_no_session_known(herdr, pane, lacks):
+    start_pi(herdr, pane)
+    report(herdr, pane, **{"session_start_source": "startup", lacks: None})
+    report(herdr, pane, "working")
+    assert session_of(herdr, pane) is None
+    assert herdr.pane(pane)["agent_status"] == "idle"
 
 
 def test_a_report_of_somebody_else_is_answered_ok_and_ignored(herdr, pane):

@@ -1,6 +1,7 @@
 """What herdr believes of the agent in a pane: what it sees in the foreground, and what pi's integration reports.
 
-A report counts only while a pi is seen in the foreground; one that comes earlier waits for it.
+A report counts only while a pi is seen in the foreground; one that comes earlier waits for it. A state counts only
+from the session that was reported before.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ class Agent:
         return "done" if self.state == "idle" and not self.viewed else self.state
 
     def report(self, method: str, params: dict[str, Any], in_view: bool) -> None:
-        """Take one `pane.report_agent` or `pane.report_agent_session`, or hold it back."""
-        if (params["source"], params["agent"]) != OFFICIAL or params.get("seq", self._last + 1) <= self._last:
+        """Take one `pane.report_agent` or `pane.report_agent_session`, or hold it back; without a new `seq`, neither."""
+        if (params["source"], params["agent"]) != OFFICIAL or params.get("seq", self._last) <= self._last:
             return
-        self._last = params.get("seq", self._last)
+        self._last = params["seq"]
         self._held.append((method, params))
         if self.label:
             self._apply_held(in_view)
@@ -56,15 +57,14 @@ class Agent:
     def _apply_held(self, in_view: bool) -> None:
         held, self._held = self._held, []
         for method, params in held:
-            self._take_session(params)
-            if method == "pane.report_agent":
+            told = _session(params)
+            if method == "pane.report_agent_session":
+                self._take_session(told, params.get("session_start_source"))
+            elif self.session and told in (None, self.session):
                 self._take_state(params["state"], in_view)
 
-    def _take_session(self, params: dict[str, Any]) -> None:
-        told = _session(params)
-        if told and (
-            self.session in (None, told) or params.get("session_start_source") in REASONS_FOR_ANOTHER_SESSION
-        ):
+    def _take_session(self, told: dict[str, str] | None, reason: str | None) -> None:
+        if told and reason and (self.session is None or reason in REASONS_FOR_ANOTHER_SESSION):
             self.session = told
 
     def _take_state(self, state: str, in_view: bool) -> None:

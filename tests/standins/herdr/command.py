@@ -86,7 +86,8 @@ def main(argv: list[str]) -> int:
             return {"server": server, "status": status, "integration": integration}[words[0]](
                 words[1:], argv[0]
             )
-        return ask(tuple(words[:2]), words[2:])  # type: ignore[arg-type]
+        group, name, *_ = [*words, "", ""]
+        return ask((group, name), words[2:])
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

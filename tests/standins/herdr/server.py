@@ -189,7 +189,7 @@ def _listen(path: Path) -> socket.socket:
         except OSError:
             path.unlink(missing_ok=True)
         else:
-            sys.exit("error: herdr server is already running")
+            sys.exit(f"error: herdr server is already running\napi socket: {path}")
     listener = socket.socket(socket.AF_UNIX)
     old = os.umask(0o177)
     try:
