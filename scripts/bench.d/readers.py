@@ -39,28 +39,28 @@ def measure() -> list[Measured]:
 
 
 def _idle(folder: Path, runs: int) -> Iterator[Measured]:
-    disk = _launcher(folder, runs)
+    disk = launcher_with_runs(folder, runs)
     activities = folder / "artifacts" / "subagent-activity"
     assert len(disk.runs()) == runs
     yield (
         f"idle look at {runs} old runs, against a scandir and stat of them (ms)",
-        _best(disk.runs) * 1000,
-        _best(lambda: [entry.stat(follow_symlinks=False) for entry in os.scandir(activities)]) * 1000,
+        best(disk.runs) * 1000,
+        best(lambda: [entry.stat(follow_symlinks=False) for entry in os.scandir(activities)]) * 1000,
         2.0,
     )
 
 
 def _idle_cpu(folder: Path, runs: int) -> Iterator[Measured]:
-    disk = _launcher(folder, runs)
+    disk = launcher_with_runs(folder, runs)
     assert len(disk.runs()) == runs
-    spent = _best(lambda: (disk.runs(), disk.transcript()))
+    spent = best(lambda: (disk.runs(), disk.transcript()))
     yield f"what {runs} healthy runs cost on disk at a look (ms of CPU, against 1 ms)", spent * 1000, 1.0, 1.0
 
 
 def _transcript(path: Path, size: int) -> Iterator[Measured]:
     _write_transcript(path, size)
     disk = _disk(path.parent, path)
-    ours, baseline = _seconds(disk.transcript), _seconds(lambda: _loads_each(path))
+    ours, baseline = seconds(disk.transcript), seconds(lambda: _loads_each(path))
     assert len(disk.transcript().results) == 1
     yield "first read of a 200 MB transcript, against json.loads per line (s)", ours, baseline, 1 / 3
     with path.open("ab") as file:
@@ -81,10 +81,10 @@ def _cut_verdict(path: Path, what: str, size: int, record: int, budget_mib: int)
     with _counted_bytes() as read:
         verdict()
     yield f"{what} (MiB read, against {budget_mib})", read[0] / MIB, budget_mib, 1.0
-    yield f"{what} (ms, against 100)", _best(verdict, times=5) * 1000, 100.0, 1.0
+    yield f"{what} (ms, against 100)", best(verdict, times=5) * 1000, 100.0, 1.0
 
 
-def _launcher(folder: Path, runs: int) -> Disk:
+def launcher_with_runs(folder: Path, runs: int) -> Disk:
     """A launcher with so many finished runs, all files as pi-herdr-agents leaves them."""
     transcript = folder / "launcher.jsonl"
     activities, scripts = (folder / "artifacts" / name for name in ("subagent-activity", "subagent-scripts"))
@@ -170,12 +170,12 @@ def _loads_each(path: Path) -> None:
             json.loads(line)
 
 
-def _best(work: Callable[[], object], times: int = 30) -> float:
+def best(work: Callable[[], object], times: int = 30) -> float:
     """The fastest of several runs, in seconds."""
-    return min(_seconds(work) for _ in range(times))
+    return min(seconds(work) for _ in range(times))
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def seconds(work: Callable[[], object]) -> float:
     """Of the processor: all files are in the page cache, and what else runs on the machine must not count."""
     started = time.process_time()
     work()

@@ -149,7 +149,8 @@ class Round:
             )
             self.facts[run] = facts
             file = facts.script.session_file if facts.script else self.watches[run].session_file
-            watch = self.watches[run].with_keys(facts.keys)
+            surface = facts.script.surface if facts.script else ""
+            watch = self.watches[run].with_keys(facts.keys, surface)
             self.watches[run] = replace(watch, name=facts.name or watch.name, session_file=file)
 
     def _settle(self) -> None:
@@ -196,7 +197,7 @@ class Round:
         if watch.restored in restored.UNDER_WAY:
             return True
         if facts.tracked:
-            return self._wants_note(facts)
+            return not watch.noted and self._wants_note(facts)
         if self._wants_nudge(run) and first_obstacle(facts, nudge.BY_ROSTER) is None:
             return True
         return self._wants_restored(run)
@@ -246,7 +247,7 @@ class Round:
         facts, watch = self.facts[run], self.watches[run]
         if watch.restored not in restored.FINAL and watch.restored_obstacle is None:
             machine, obstacle = restored.kind(facts), None
-        elif watch.nudge_obstacle is None or is_the_childs_own(facts, watch.restored_obstacle):
+        elif watch.nudge_obstacle is None or is_the_nudges(facts, watch, asked=asked):
             machine, obstacle = "nudge", watch.nudge_obstacle
         else:
             machine, obstacle = restored.kind(facts), watch.restored_obstacle
@@ -306,9 +307,15 @@ class Round:
     # -- the result --------------------------------------------------------------------------------------------
 
     def result(self) -> Look:
-        reports = tuple(report(run, watch) for run, watch in self.watches.items())
+        reports = {run: self._report(run, watch) for run, watch in self.watches.items()}
         watches = {**self.memory.watches, **self.watches}
-        return Look(reports, Memory(watches, self.now, self.keys, frozenset(self.warned)))
+        memory = Memory(watches, self.now, self.keys, frozenset(self.warned), reports)
+        return Look(tuple(reports.values()), memory)
+
+    def _report(self, run: str, watch: Watch) -> RunReport:
+        """A thousand old runs say every time what they said before."""
+        known = self.memory.reports.get(run)
+        return known if known is not None and self.memory.watches[run] is watch else report(run, watch)
 
 
 def who_is_found(facts: Facts) -> str:
@@ -318,13 +325,18 @@ def who_is_found(facts: Facts) -> str:
     return f"{facts.pane.terminal} {facts.peer.id} {facts.peer.epoch}"
 
 
-def is_the_childs_own(facts: Facts, restored_obstacle: Verdict | None) -> bool:
-    """Whether the nudge is the machine to name: its pane runs the script, or has been the same all the time."""
+def is_the_nudges(facts: Facts, watch: Watch, *, asked: bool) -> bool:
+    """Whether the nudge is the machine to name: its pane runs the script, or has had the same terminal all the time.
+
+    What was seen when its pane was last asked for stays, so that a child at work is not called given up.
+    """
+    if not asked and watch.machine:
+        return watch.machine == "nudge"
     if runs_its_script(facts).holds:
         return True
     if isinstance(facts.activity, Unknown) or facts.activity.phase == "done":
         return False
-    return restored_obstacle is not None and restored_obstacle == restored.restore_happened(facts)
+    return restored.restore_happened(facts).answer is Answer.NO
 
 
 def report(run: str, watch: Watch) -> RunReport:

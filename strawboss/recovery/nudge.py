@@ -84,7 +84,8 @@ def has_finished(facts: Facts) -> Verdict:
     if isinstance(activity, Unknown):
         return unknown(condition, activity)
     if activity.phase != "waiting":
-        return no(condition, f"its activity says {activity.phase}")
+        says = "it is working: its" if activity.phase == "active" else "its"
+        return no(condition, f"{says} activity says {activity.phase}")
     if activity.latest_event != "agent_end":
         return no(condition, f"something came after its turn ended: {activity.latest_event}")
     return yes(condition)

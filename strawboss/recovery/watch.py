@@ -71,16 +71,30 @@ class Watch:
             watch = replace(watch, restored=restored.State.WATCHING, restored_found=None)
         return watch
 
-    def with_keys(self, keys: RunKeys) -> Watch:
+    def with_keys(self, keys: RunKeys, surface: str) -> Watch:
+        """`surface`: the pane its launch script names. A note of another pane (an earlier attempt's) is none."""
+        is_noted = keys.terminal is not None and keys.pane in (None, surface)
         return replace(
             self,
             nudge=nudge.state_of(keys, self.nudge),
             restored=restored.state_of(keys, self.restored),
-            noted=self.noted or keys.terminal is not None,
+            noted=self.noted or is_noted,
         )
 
 
 NEW = Watch()
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """One run at one look. `obstacle`: the first condition that does not hold, or None."""
+
+    run: str
+    name: str
+    machine: str  # nudge | restored | worktree | "" while it is tracked or settled
+    state: str
+    obstacle: Verdict | None
+    stranded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +105,7 @@ class Memory:
     clock: Clock | None = None
     keys: Mapping[tuple[str, str], int] = field(default_factory=dict)
     warned: frozenset[str] = frozenset()
+    reports: Mapping[str, RunReport] = field(default_factory=dict)
 
     def jumped(self, now: Clock) -> bool:
         """Whether the two clocks moved apart since the last look (**beyond**: R73, R74)."""
@@ -105,18 +120,6 @@ class Memory:
 
 def count_keys(entries: tuple[KeyEntry, ...]) -> Counter[tuple[str, str]]:
     return Counter((entry.key, entry.run) for entry in entries)
-
-
-@dataclass(frozen=True, slots=True)
-class RunReport:
-    """One run at one look. `obstacle`: the first condition that does not hold, or None."""
-
-    run: str
-    name: str
-    machine: str  # nudge | restored | worktree | "" while it is tracked or settled
-    state: str
-    obstacle: Verdict | None
-    stranded: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,278 @@
+"""The process as a whole: start to first look, memory, a day without anything to do, a look with something to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+from readers import SESSION, launcher_with_runs
+
+from strawboss.config import Config
+from strawboss.logs import Log
+from strawboss.pi.link import Link
+from strawboss.pi.protocol import Started
+from strawboss.session import Session
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+
+from standins.herdr.listener import Listener
+from standins.intercom import Broker
+from standins.intercom_peer import IntercomPeer
+
+Measured = tuple[str, float, float, float]
+Call = Callable[[], object]
+
+RUNS = 20
+STARTS = 5
+IDLE_LOOKS = 100
+LOOKS_A_DAY = 24 * 3600 / 15
+BUSY_ROUNDS = 40
+
+
+def measure() -> list[Measured]:
+    with tempfile.TemporaryDirectory(prefix="sb-", dir="/tmp") as folder:  # short: sockets lie in it
+        return [*_busy(Path(folder))]
+
+
+def _starts(folder: Path) -> Iterator[Measured]:
+    place = Place(folder / "start")
+    times = []
+    for _ in range(STARTS):
+        with place.process(interval=60) as process:
+            process.look()
+            times.append(process.age)
+    yield "start to the end of the first look (ms, against 500)", min(times) * 1000, 500.0, 1.0
+
+
+def _idle_day(folder: Path) -> Iterator[Measured]:
+    place = Place(folder / "idle")
+    with place.process(interval=0.1) as process:
+        for _ in range(10):
+            process.look()
+        before = process.cpu
+        for _ in range(IDLE_LOOKS):
+            process.look()
+        spent = (process.cpu - before) / IDLE_LOOKS * LOOKS_A_DAY
+        yield f"a day idle, {RUNS} healthy runs (s of CPU, against 10)", spent, 10.0, 1.0
+        yield f"memory after {IDLE_LOOKS} looks (MiB, against 40)", process.memory, 40.0, 1.0
+
+
+def _busy(folder: Path) -> Iterator[Measured]:
+    """One stranded run: the disk, the registry, one roster, one pane list, one process-info, and the decision."""
+    place = Place(folder / "busy", runs=1, tracked=False)
+    with place.neighbours() as raw, place.session() as session:
+        look = session.look()
+        assert place.asked == ["pane.list", "pane.process_info"], look.runs
+        ours, baseline = _paired(session.look, raw)
+    yield "busy look, against the raw socket calls (ms)", ours * 1000, baseline * 1000, 3.0
+
+
+def _paired(one: Call, other: Call) -> tuple[float, float]:
+    """The cheapest of each, taken in turns."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(BUSY_ROUNDS):
+        for call, taken in zip((one, other), times, strict=True):
+            before = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - before)
+    return min(times[0]), min(times[1])
+
+
+class Place:
+    """A launcher with so many runs that have been noted as running, and everything a process needs around it."""
+
+    def __init__(self, folder: Path, runs: int = RUNS, *, tracked: bool = True) -> None:
+        self.folder, self.file = folder, folder / "launcher.jsonl"
+        self.ids = [f"{number:08x}" for number in range(runs)]
+        self.tracked = self.ids if tracked else []
+        self.asked: list[str] = []
+        folder.mkdir()
+        launcher_with_runs(folder, runs)
+        with self.file.open("a") as file:
+            for run in self.ids:
+                data = {"seen": run, "terminal": "t1"}
+                file.write(
+                    json.dumps({"type": "custom", "customType": "straw-boss", "id": run, "data": data}) + "\n"
+                )
+        # Where the session's artifacts are looked for.
+        (folder / "x" / "artifacts").mkdir(parents=True)
+        (folder / "x" / "artifacts" / SESSION).symlink_to(folder / "artifacts")
+
+    @property
+    def started(self) -> dict[str, Any]:
+        told = {"protocol": 1, "id": SESSION, "file": str(self.file), "dir": str(self.folder / "x")}
+        return told | {"cwd": str(self.folder), "pids": {"pi": os.getpid()}}
+
+    def answer(self, method: str) -> Any:
+        return {"readable": True, "ids": self.tracked} if method == "registry.read" else True
+
+    @contextmanager
+    def process(self, interval: float) -> Iterator[Running]:
+        own = {"STRAWBOSS_STATE_DIR": str(self.folder / "state"), "STRAWBOSS_INTERVAL": str(interval)}
+        own |= {"STRAWBOSS_CONFIG": str(self.folder / "none.yaml")}
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "strawboss", "run"],
+            env={**os.environ, **own},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        try:
+            yield Running(child, self)
+        finally:
+            assert child.stdin
+            child.stdin.close()
+            child.wait(10)
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """One in this very process, so that only its looks are measured."""
+        pending: list[bytes] = []
+
+        def write(line: bytes) -> None:
+            asked = json.loads(line)
+            answer = {"id": asked["id"], "result": self.answer(asked["method"])}
+            pending.append(json.dumps(answer).encode() + b"\n")
+
+        link = Link(lambda _: pending.pop(0) if pending else None, write, lambda _: None, lambda _: None)
+        environment = {
+            "HERDR_SOCKET_PATH": str(self.folder / "h"),
+            "PI_CODING_AGENT_DIR": str(self.folder / "agent"),
+        }
+        log = Log(self.folder / "logs", "bench")
+        started = Started(**self.started)
+        yield Session(started, Config(), environment, "linux", link, log, lambda: False)
+        log.close()
+
+    @contextmanager
+    def neighbours(self) -> Iterator[Call]:
+        """herdr and a broker, with the child in a pane; gives what asks both for the same by bare sockets."""
+        agent = self.folder / "agent"
+        herdr = Listener(self.folder / "h", self._herdr)
+        with (
+            Broker(agent) as broker,
+            IntercomPeer(broker.socket_path, SESSION),
+            IntercomPeer(broker.socket_path, "child", pid=3),
+        ):
+            yield lambda: self._raw_look(broker.socket_path)
+        herdr.stop()
+
+    def _herdr(self, connection: socket.socket) -> None:
+        asked = json.loads(connection.recv(65536))
+        self.asked.append(asked["method"])
+        results = {"pane.list": self._panes(), "pane.process_info": self._processes()}
+        connection.sendall(
+            json.dumps({"id": asked["id"], "result": results[asked["method"]]}).encode() + b"\n"
+        )
+
+    def _panes(self) -> dict[str, Any]:
+        session = {"source": "herdr:pi", "agent": "pi", "kind": "path"}
+        session["value"] = str(self.folder / f"{self.ids[0]}.jsonl")
+        pane = {
+            "pane_id": "w1:p1",
+            "terminal_id": "t1",
+            "workspace_id": "w1",
+            "tab_id": "w1:t1",
+            "focused": False,
+        }
+        pane |= {"agent": "pi", "agent_status": "done", "agent_session": session, "revision": 0}
+        return {"type": "pane_list", "panes": [pane]}
+
+    def _processes(self) -> dict[str, Any]:
+        script = str(self.folder / "x" / "artifacts" / SESSION / "subagent-scripts" / f"a-{self.ids[0]}.sh")
+        foreground = [
+            {"pid": 2, "name": "bash", "argv": ["bash", script]},
+            {"pid": 3, "name": "pi", "argv": ["pi"]},
+        ]
+        info = {"pane_id": "w1:p1", "shell_pid": 1, "foreground_processes": foreground}
+        return {"type": "pane_process_info", "process_info": info}
+
+    def _raw_look(self, broker: Path) -> None:
+        self._raw_roster(broker)
+        for method in ("pane.list", "pane.process_info"):
+            self._raw(method)
+
+    def _raw(self, method: str) -> Any:
+        with socket.socket(socket.AF_UNIX) as herdr:
+            herdr.connect(str(self.folder / "h"))
+            herdr.sendall(
+                json.dumps({"id": "1", "method": method, "params": {"pane_id": "w1:p1"}}).encode() + b"\n"
+            )
+            with herdr.makefile("rb") as answer:
+                return json.loads(answer.readline())
+
+    def _raw_roster(self, path: Path) -> Any:
+        session = {"cwd": "/", "model": "none", "pid": 1, "startedAt": 1, "lastActivity": 1}
+        with socket.socket(socket.AF_UNIX) as broker:
+            broker.connect(str(path))
+            _send(broker, {"type": "register", "sessionId": "raw", "session": session})
+            _receive(broker)
+            _send(broker, {"type": "list", "requestId": "1"})
+            roster = _receive(broker)
+            _send(broker, {"type": "unregister"})
+        return roster
+
+
+class Running:
+    """A process and its extension, which is this one; the time runs from the start."""
+
+    def __init__(self, child: subprocess.Popen[bytes], place: Place) -> None:
+        self._child, self._place, self._process = child, place, psutil.Process(child.pid)
+        self._began = time.perf_counter()
+        self._looks = 0
+        self._say({"method": "session.started", "params": place.started})
+
+    def look(self) -> None:
+        """Until the next look is over: the status answered right after it tells of it."""
+        assert self._child.stdout
+        asked = {"method": ""}
+        while asked["method"] != "registry.read":
+            asked = self._hear()
+        self._looks += 1
+        if self._looks == 1:
+            while asked["method"] != "ui.status":  # what the first look ends with
+                asked = self._hear()
+
+    @property
+    def age(self) -> float:
+        return time.perf_counter() - self._began
+
+    @property
+    def cpu(self) -> float:
+        times = self._process.cpu_times()
+        return times.user + times.system
+
+    @property
+    def memory(self) -> float:
+        return self._process.memory_info().rss / 2**20
+
+    def _hear(self) -> dict[str, Any]:
+        assert self._child.stdout
+        asked: dict[str, Any] = json.loads(self._child.stdout.readline())
+        self._say({"id": asked["id"], "result": self._place.answer(asked["method"])})
+        return asked
+
+    def _say(self, message: dict[str, Any]) -> None:
+        assert self._child.stdin
+        self._child.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._child.stdin.flush()
+
+
+def _send(peer: socket.socket, frame: dict[str, Any]) -> None:
+    content = json.dumps(frame).encode()
+    peer.sendall(struct.pack(">I", len(content)) + content)
+
+
+def _receive(peer: socket.socket) -> Any:
+    (length,) = struct.unpack(">I", peer.recv(4, socket.MSG_WAITALL))
+    return json.loads(peer.recv(length, socket.MSG_WAITALL))
