@@ -152,9 +152,32 @@ class Launcher(Session):
 
     def come_back(self) -> None:
         """As a user does it: `pi --session` in the same pane; back when strawboss has looked."""
-        before = self._fleet.looks
         self._fleet.herdr.run(self.pane, f"pi --session {shlex.quote(str(self.file))}")
-        self._fleet.wait_for(lambda: self._fleet.looks > before, what="strawboss to look")
+        self.let_it_look(1)
+
+    # -- its strawboss ---------------------------------------------------------------------------------------------
+
+    def asked(self, method: str) -> list[dict[str, Any]]:
+        """What strawboss asked of this launcher's pi, in all its processes: `at` (epoch seconds), `params`."""
+        return [one for one in self._fleet.asked if (one["pane"], one["method"]) == (self.pane, method)]
+
+    @property
+    def looks(self) -> list[float]:
+        """When each look began (epoch seconds)."""
+        return [one["at"] for one in self.asked("registry.read")]
+
+    def let_it_look(self, times: int = 4) -> None:
+        """Wait for so many more looks: enough for two in a row, and for all they would lead to."""
+        wanted = len(self.looks) + times + 1  # the last of them has ended when the next one begins
+        self._fleet.wait_for(lambda: len(self.looks) >= wanted, what=f"{times} looks")
+
+    def wrote(self, key: str) -> float:
+        """When strawboss first asked to write this key (epoch seconds)."""
+        return float(next(one["at"] for one in self.asked("session.append") if key in one["params"]["data"]))
+
+    @property
+    def notices(self) -> list[str]:
+        return [one["params"]["text"] for one in self.asked("ui.notify")]
 
     def results(self, child: Child) -> list[Entry]:
         return [
@@ -240,11 +263,15 @@ class Fleet:
     def launch(self, *arguments: str) -> Launcher:
         """pi in a new workspace, idle, seen by herdr and looked at by strawboss."""
         pane = self.herdr.workspace(self.project)
-        before = self.looks
         self.herdr.run(pane, shlex.join(["pi", *arguments]))
-        self.wait_for(lambda: self.herdr.pane(pane)["agent_status"] == "idle", what="pi to be idle")
-        self.wait_for(lambda: self.looks > before, what="strawboss to look")
-        return Launcher(self, pane, Path(self.herdr.pane(pane)["agent_session"]["value"]))
+        file = self.wait_for(lambda: self._session_of(pane), what="pi to report its session")
+        launcher = Launcher(self, pane, Path(file))
+        launcher.let_it_look(1)
+        return launcher
+
+    def _session_of(self, pane: str) -> str:
+        told = self.herdr.pane(pane)
+        return str(told["agent_session"]["value"]) if "agent_session" in told else ""
 
     def restart_herdr(self, *, kill: bool = False) -> None:
         """Every pane is hung up and comes back. A pi that is slow to quit would still meet the new server and close
@@ -277,35 +304,11 @@ class Fleet:
 
     @property
     def asked(self) -> list[dict[str, Any]]:
-        """All that strawboss asked of pi, in all its processes: `at`, `pid`, `method`, `params`."""
+        """All that strawboss asked of pi, in all its processes: `at`, `pane`, `method`, `params`."""
         if not self._tap.exists():
             return []
         whole, _, _ = self._tap.read_text().rpartition("\n")
         return [json.loads(line) for line in whole.splitlines()]
-
-    @property
-    def looks(self) -> int:
-        """How many looks have begun, in all processes."""
-        return sum(one.get("method") == "registry.read" for one in self.asked)
-
-    def looks_between(self, begin: float, end: float) -> int:
-        """Those that began then (epoch seconds)."""
-        times = [one["at"] for one in self.asked if one.get("method") == "registry.read"]
-        return sum(begin <= at <= end for at in times)
-
-    def wrote(self, key: str) -> float:
-        """When strawboss first asked pi to write this key (epoch seconds)."""
-        appended = (one for one in self.asked if one.get("method") == "session.append")
-        return float(next(one["at"] for one in appended if key in one["params"]["data"]))
-
-    def let_it_look(self, times: int = 4) -> None:
-        """Wait until strawboss has had so many more looks: enough for two in a row, and what they would lead to."""
-        wanted = self.looks + times + 1  # the last one wanted has ended when the next begins
-        self.wait_for(lambda: self.looks >= wanted, what=f"{times} looks")
-
-    @property
-    def notices(self) -> list[str]:
-        return [one["params"]["text"] for one in self.asked if one.get("method") == "ui.notify"]
 
     def own_requests(self) -> list[dict[str, Any]]:
         """What strawboss asked of herdr."""

@@ -1,6 +1,7 @@
 """The real `strawboss run`, with everything it asks of the extension written down: `tapped_process.py FILE [arguments]`.
 
-One JSON object a line: `{at, pid, method, params}`. A look begins with `registry.read`, so looks can be counted.
+One JSON object a line: `{at, pane, method, params}`, where `pane` is the one its pi runs in. A look begins with
+`registry.read`, so looks can be counted.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ def main(file: Path) -> int:
 
     def written_down(descriptor: int, line: bytes) -> None:
         message = json.loads(line)
-        told = {name: message[name] for name in ("method", "params") if name in message}
-        with file.open("a") as tap:
-            tap.write(json.dumps({"at": time.time(), "pid": os.getpid(), **told}) + "\n")
+        if "method" in message:
+            told = {"at": time.time(), "pane": os.environ.get("HERDR_PANE_ID"), **message}
+            with file.open("a") as tap:
+                tap.write(json.dumps(told) + "\n")
         say(descriptor, line)
 
     process.write_whole = written_down

@@ -32,13 +32,13 @@ def test_a_child_that_finished_while_its_launcher_was_dead_is_asked_once_and_rep
     assert_told_once(launcher, child)
 
     launcher.type("/reload")
-    fleet.let_it_look()
+    launcher.let_it_look()
     assert_told_once(launcher, child)
     launcher.crash()
     launcher.come_back()
-    fleet.let_it_look()
+    launcher.let_it_look()
     assert_told_once(launcher, child)
-    assert len(fleet.notices) == 1
+    assert len(launcher.notices) == 1
     assert launcher.results(child) == []
 
 
@@ -67,10 +67,10 @@ def test_a_run_cut_off_by_a_restart_of_herdr_is_resumed_once_and_its_result_arri
     fleet.wait_for(lambda: is_plain(fleet, pane), what="the child's pane to come back plain")
     plain = time.time()
     fleet.wait_for(lambda: pane not in fleet.herdr.panes(), what="the plain pane to be closed")
-    assert fleet.looks_between(plain, fleet.wrote("closing")) <= 3
+    assert sum(plain <= look <= launcher.wrote("closing") for look in launcher.looks) <= 3
 
     fleet.wait_for(lambda: launcher.results(child), what="the result")
-    fleet.let_it_look()
+    launcher.let_it_look()
     (message,) = launcher.messages("straw-boss")
     (result,) = launcher.results(child)
     (call,) = launcher.tool_calls("subagent_resume")
@@ -80,7 +80,7 @@ def test_a_run_cut_off_by_a_restart_of_herdr_is_resumed_once_and_its_result_arri
     assert json.dumps(call["message"], ensure_ascii=False) in message["content"]
     for name, key in zip(["seen", "closing", "resumed"], launcher.keys(), strict=True):
         assert key[name] == child.run
-    assert fleet.notices == []
+    assert launcher.notices == []
     nobody_typed(fleet, restarted, closed=[pane])
 
 
@@ -93,7 +93,7 @@ def test_a_worktree_child_keeps_its_pane_and_is_told_once_over_intercom(fleet: F
 
     fleet.wait_for(lambda: launcher.messages("straw-boss"), what="the message to the launcher")
     fleet.wait_for(lambda: launcher.messages("intercom_message", REPORT), what="the child's report")
-    fleet.let_it_look()
+    launcher.let_it_look()
     (message,) = launcher.messages("straw-boss")
     assert "Do not call subagent_resume" in message["content"]
     assert "It was told to go on" in message["content"]
@@ -104,7 +104,7 @@ def test_a_worktree_child_keeps_its_pane_and_is_told_once_over_intercom(fleet: F
     for name, key in zip(["seen", "continued", "resumed"], launcher.keys(), strict=True):
         assert key[name] == child.run
     assert fleet.herdr.pane(pane)["agent_session"]["value"] == str(child.session)
-    assert fleet.notices == []
+    assert launcher.notices == []
     nobody_typed(fleet, restarted, closed=[])
 
 
