@@ -46,8 +46,8 @@ from strawboss.wakeup.store.errors import StoreError
 @click.option("--wake", metavar="NAME", help="Force wake-up of a specific agent.")
 @click.option(
     "--on-stall",
-    type=click.Choice(list(OnStall)),
-    default=OnStall.WARN,
+    type=click.Choice([action.value for action in OnStall]),
+    default=OnStall.WARN.value,
     show_default=True,
     help="Action on stall.",
 )
@@ -67,7 +67,7 @@ def heartbeat(
     history: bool,
     last: int,
     wake: str | None,
-    on_stall: OnStall,
+    on_stall: str,
     every: float | None,
     as_json: bool,
 ) -> int:
@@ -83,7 +83,7 @@ def heartbeat(
         if wake:
             return _wake(database, rhythm, wake, as_json)
         if check_all:
-            return _check_all(database, rhythm, on_stall, as_json)
+            return _check_all(database, rhythm, OnStall(on_stall), as_json)
         return _cycle(database, rhythm, agent_named(name), as_json)
 
 

@@ -59,7 +59,7 @@ class Pulse:
 
     def watch(self, listener: Listener) -> str | None:
         """Count new tokens at once; beat and renew the lock when it is time."""
-        if why := self._count(listener.tokens):
+        if (why := self._count(listener.tokens)) and not listener.finished:
             return why
         if time.monotonic() < self._next:
             return None

@@ -19,12 +19,16 @@ DOING = {"write": "writing to", "edit": "editing", "read": "reading"}
 
 @dataclass(slots=True)
 class Listener:
-    """Fed with lines of output. `tokens` used so far, `activity` for the heartbeat, `answer` for the task store."""
+    """Fed with lines of output. `tokens` used so far, `activity` for the heartbeat, `answer` for the task store.
+
+    `finished` after a last word of the model: it will spend no more.
+    """
 
     tokens: int = 0
     activity: str = ""
     said: str | None = None
     failure: str | None = None
+    finished: bool = False
     _lines: list[str] | None = None
 
     def hear(self, line: bytes) -> None:
@@ -52,6 +56,7 @@ class Listener:
             return
         self.tokens += _usage(message.get("usage"))
         self.said = _text(message.get("content")) or self.said
+        self.finished = message.get("stopReason") == "stop"
         failed = message.get("stopReason") in ("error", "aborted")
         self.failure = str(message.get("errorMessage") or message["stopReason"]) if failed else None
 

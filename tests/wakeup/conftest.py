@@ -97,7 +97,7 @@ def wait_for(wanted: Callable[[], object], what: str, seconds: float = 20.0) -> 
     while time.monotonic() < deadline:
         if found := wanted():
             return found
-        time.sleep(0.01)
+        time.sleep(0.05)
     return pytest.fail(f"waited {seconds:.0f}s in vain for {what}")
 
 

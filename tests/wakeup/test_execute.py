@@ -126,11 +126,17 @@ def test_whoever_watches_can_stop_it_and_sees_what_it_does(order: Callable[..., 
     assert (done.ended, done.why, done.answer) == (Ended.STOPPED, "seen enough", "working hard")
 
 
-def test_what_it_says_last_is_watched_too(order: Callable[..., Order]) -> None:
-    stops = execute(
-        order(*python("print('x')")), nobody, lambda listener: "late" if listener.answer else None
-    )
-    assert stops.why == "late"
+def test_what_it_says_last_is_counted_too_and_no_reason_to_stop_what_has_ended(
+    order: Callable[..., Order],
+) -> None:
+    seen: list[str] = []
+
+    def watch(listener: Listener) -> str | None:
+        seen.append(listener.answer)
+        return "late" if listener.answer else None
+
+    assert execute(order(*python("import os; os.write(1, b'x'); os._exit(0)")), nobody, watch).succeeded
+    assert seen[-1] == "x"
 
 
 def test_a_process_that_was_left_behind_ends_with_its_command(
