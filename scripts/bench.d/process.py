@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from readers import SESSION, launcher_with_runs
+from readers import LONG_AGO, SESSION, launcher_with_runs
 
 from strawboss.config import Config
 from strawboss.logs import Log
@@ -42,7 +42,7 @@ BUSY_ROUNDS = 40
 
 def measure() -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="sb-", dir="/tmp") as folder:  # short: sockets lie in it
-        return [*_busy(Path(folder))]
+        return [*_starts(Path(folder)), *_idle_day(Path(folder)), *_busy(Path(folder))]
 
 
 def _starts(folder: Path) -> Iterator[Measured]:
@@ -105,6 +105,10 @@ class Place:
                 file.write(
                     json.dumps({"type": "custom", "customType": "straw-boss", "id": run, "data": data}) + "\n"
                 )
+        scripts = sorted((folder / "artifacts" / "subagent-scripts").iterdir())
+        for run, script in zip(self.ids, scripts, strict=True):
+            script.write_text(script.read_text().replace(str(folder / f"{run}.jsonl"), self._session_of(run)))
+            os.utime(script, (LONG_AGO, LONG_AGO))  # long enough for what was read of it to be trusted
         # Where the session's artifacts are looked for.
         (folder / "x" / "artifacts").mkdir(parents=True)
         (folder / "x" / "artifacts" / SESSION).symlink_to(folder / "artifacts")
@@ -113,6 +117,9 @@ class Place:
     def started(self) -> dict[str, Any]:
         told = {"protocol": 1, "id": SESSION, "file": str(self.file), "dir": str(self.folder / "x")}
         return told | {"cwd": str(self.folder), "pids": {"pi": os.getpid()}}
+
+    def _session_of(self, run: str) -> str:
+        return str(self.folder / f"2026_{run}-1-1-1.jsonl")
 
     def answer(self, method: str) -> Any:
         return {"readable": True, "ids": self.tracked} if method == "registry.read" else True
@@ -177,7 +184,7 @@ class Place:
 
     def _panes(self) -> dict[str, Any]:
         session = {"source": "herdr:pi", "agent": "pi", "kind": "path"}
-        session["value"] = str(self.folder / f"{self.ids[0]}.jsonl")
+        session["value"] = self._session_of(self.ids[0])
         pane = {
             "pane_id": "w1:p1",
             "terminal_id": "t1",
