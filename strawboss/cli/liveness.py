@@ -34,7 +34,7 @@ from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import PHASES, TERMINAL_STATES, WAIT_KINDS
 from strawboss.heartbeat.sweep import Sweep, sweep
 from strawboss.heartbeat.utc import age_text, utc_now
-from strawboss.heartbeat.writer import CADENCE_SECONDS, write
+from strawboss.heartbeat.writer import CADENCE_SECONDS, check_cadence, write
 from strawboss.identity import ProcessIdentity, identify
 from strawboss.plain import plain
 
@@ -181,14 +181,15 @@ def agent_beat(
         raise click.UsageError(
             "--every needs --while PID: without a process there is nothing to keep beating for"
         )
+    pause = CADENCE_SECONDS if every is None else every
     identity = _running(process) if process else None
     directory = scratch_dir or Worktree(target or Path()).status_directory
     try:
+        check_cadence(pause)
         beat = next_beat(directory, agent, terminal_state=None if process else terminal_state, **said)
         path = write(directory, beat, utc_now())
         click.echo(f"agent:beat: {agent} {beat.phase} in {plain(str(path))}")
         if identity:
-            pause = every or CADENCE_SECONDS
             keep_beating(directory, beat, identity, pause, terminal_state or "ERRORED", _report_trouble)
     except ValueError as error:
         raise click.UsageError(str(error)) from None

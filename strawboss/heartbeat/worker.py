@@ -15,7 +15,7 @@ from typing import Any, Self
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import Beat
 from strawboss.heartbeat.utc import utc_now
-from strawboss.heartbeat.writer import CADENCE_SECONDS, write
+from strawboss.heartbeat.writer import CADENCE_SECONDS, check_cadence, write
 
 
 class Heartbeat:
@@ -35,6 +35,7 @@ class Heartbeat:
         pr_number: int | None = None,
         extra: dict[str, Any] | None = None,
     ) -> None:
+        check_cadence(every)
         self.last_error: OSError | None = None
         self._beat = Beat(agent_id, parent_id, "starting", "starting", pr_number=pr_number, extra=extra or {})
         self._directory = Worktree(Path(root)).status_directory

@@ -22,6 +22,14 @@ SLOWEST_CADENCE_SECONDS = 180.0
 LOCK_TIMEOUT_SECONDS = 10.0
 
 
+def check_cadence(seconds: float) -> None:
+    """Raises ValueError for a pause the contract does not allow."""
+    if not 0 < seconds <= SLOWEST_CADENCE_SECONDS:
+        raise ValueError(
+            f"a pause of {seconds:g}s between beats; the contract wants one every 180s at the latest"
+        )
+
+
 def write(directory: Path, beat: Beat, now: datetime) -> Path:
     """Write one beat and return its file; raises OSError, the file then holds what it held."""
     path = directory / f"{beat.agent_id}.json"

@@ -115,6 +115,12 @@ def test_bad_files_of_every_kind_are_rows_and_never_a_traceback(tree, tmp_path):
     assert run("agent:monitor", "--json").json["malformed_count"] == 10
 
 
+def test_the_monitor_asks_no_other_program(alive_and_dead, mocker):
+    mocker.patch("subprocess.Popen", side_effect=AssertionError("the monitor looks at files only"))
+    assert run("agent:monitor").code == 1
+    assert run("agent:monitor", "--json").code == 1
+
+
 def test_watching_looks_again_until_it_is_interrupted(tree):
     command = [*STRAWBOSS, "agent:monitor", "--watch", "--every", "50ms"]
     watcher = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -243,6 +249,7 @@ def test_a_beat_takes_its_names_from_the_environment_and_its_place_from_the_flag
         ("--agent", "leaf-7", "--parent-id", "p", "--pr", "0"),
         ("--agent", "leaf-7", "--parent-id", "p", "--every", "90s"),
         ("--agent", "leaf-7", "--parent-id", "p", "--every", "soon", "--while", "1"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--every", "10m", "--while", str(os.getpid())),
         ("--agent", "leaf-7", "--parent-id", "p", "--while", str(2**22 + 1)),
     ],
 )

@@ -95,6 +95,8 @@ def test_a_wrong_beat_is_refused_and_the_record_stays(heart, record, wrong):
 def test_a_wrong_name_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match="file name"):
         Heartbeat("../x", "run-42", tmp_path)
+    with pytest.raises(ValueError, match="180s"):
+        Heartbeat("leaf-7", "run-42", tmp_path, every=600)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,15 +1,17 @@
 import errno
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from heartbeat.given import NOW, ago, content, put
+from heartbeat.given import NOW, ago, content, put, tree
 
 from strawboss.heartbeat import writer
 from strawboss.heartbeat.clocks import SleepClock
 from strawboss.heartbeat.jsonfile import read_object
+from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import Beat
 from strawboss.heartbeat.sweep import sweep
 from strawboss.heartbeat.utc import utc_now
@@ -30,6 +32,17 @@ def test_beats_replace_one_file_in_a_directory_made_on_the_way(tmp_path):
     assert read_object(directory / "leaf-7.json")["last_message"] == "two"
 
 
+def test_a_beat_touches_nothing_but_the_status_directory(tmp_path):
+    put(tmp_path / ".deft" / "occupancy.json", b"{}")
+    writer.write(Worktree(tmp_path).status_directory, BEAT, NOW)
+    assert set(tree(tmp_path)) == {
+        ".deft/occupancy.json",
+        ".deft-scratch/subagent-status/leaf-7.json",
+        ".deft-scratch/subagent-status/.leaf-7.lock",
+    }
+    assert (tmp_path / ".deft" / "occupancy.json").read_bytes() == b"{}"
+
+
 def test_a_beat_says_in_extra_how_long_the_machine_slept_where_that_can_be_known(tmp_path, mocker):
     mocker.patch.object(writer, "sleep_clock", return_value=SleepClock("boot-1", 5.0))
     beat = Beat("leaf-7", "run-42", "polling", "x", extra={"stall_streak": 2})
@@ -37,6 +50,15 @@ def test_a_beat_says_in_extra_how_long_the_machine_slept_where_that_can_be_known
     assert extra == {"stall_streak": 2, "clock": {"boot": "boot-1", "slept_seconds": 5.0}}
     mocker.patch.object(writer, "sleep_clock", return_value=None)
     assert read_object(writer.write(tmp_path, beat, NOW))["extra"] == {"stall_streak": 2}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "allowed"), [(90, True), (180, True), (181, False), (0, False), (-1, False)]
+)
+def test_a_beat_is_due_every_three_minutes_at_the_latest(seconds, allowed):
+    with nullcontext() if allowed else pytest.raises(ValueError, match="180s"):
+        writer.check_cadence(seconds)
+    assert writer.CADENCE_SECONDS == 90
 
 
 def test_renewing_changes_the_time_and_keeps_what_others_wrote(tmp_path):
@@ -95,7 +117,9 @@ def test_a_writer_that_never_lets_go_is_an_error_and_no_hang(tmp_path, mocker):
 
 WRITE = """
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import Beat
 from strawboss.heartbeat.utc import utc_now
 from strawboss.heartbeat.writer import write
