@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from strawboss.intercom.address import Address
-from strawboss.intercom.connection import Conversation, LostError, Timeouts, connect, plain
+from strawboss.intercom.connection import Conversation, LostError, Timeouts, connect, shown
 from strawboss.intercom.framing import Frame, FrameError
 from strawboss.intercom.shapes import EXACT_SEND, Delivered, DeliveryFailed, Registered, Sessions, peer
 from strawboss.recovery.commands import Outcome, Result
@@ -95,7 +95,7 @@ class Intercom:
         reply = conversation.hear(lambda frame: _answers(frame, message_id))
         if reply["type"] == "delivery_failed":
             failed = _read(reply, DeliveryFailed)
-            return Result(Outcome.FAILED, plain(failed.code or failed.reason))
+            return Result(Outcome.FAILED, shown(failed.code or failed.reason))
         delivery = _read(reply, Delivered).delivery
         if delivery == "queued":
             return Result(Outcome.FAILED, "queued: the session is not connected")
@@ -156,7 +156,7 @@ def _read(frame: Frame, shape: type[T]) -> T:
         return msgspec.convert(frame, shape)
     except msgspec.ValidationError as error:
         raise LostError(
-            f"the intercom broker's {plain(frame['type'])} frame cannot be understood: {error}"
+            f"the intercom broker's {shown(frame['type'])} frame cannot be understood: {error}"
         ) from error
 
 

@@ -12,6 +12,7 @@ import msgspec
 from strawboss.intercom.address import Address, EndpointFile, NamedPipe
 from strawboss.intercom.framing import Decoder, Frame, FrameError, encode
 from strawboss.intercom.shapes import Endpoint
+from strawboss.plain import plain
 
 CHUNK = 64 * 1024
 LOOPBACK = "127.0.0.1"
@@ -107,7 +108,7 @@ class Conversation:
             if wanted(frame):
                 return frame
             if frame["type"] == "error":
-                raise LostError(f"the intercom broker refused: {plain(frame.get('error'))}")
+                raise LostError(f"the intercom broker refused: {shown(frame.get('error'))}")
 
     def _next(self, deadline: float) -> Frame:
         try:
@@ -135,10 +136,9 @@ class Conversation:
         return seconds
 
 
-def plain(words: object) -> str:
-    """Another program's words, made fit to be shown: one line, no control characters, not long."""
-    text = words if isinstance(words, str) else "no reason given"
-    return "".join(c if c.isprintable() else "?" for c in text[:SHOWN])
+def shown(words: object) -> str:
+    """Another program's words, as far as they are fit to be shown."""
+    return plain(words[:SHOWN]) if isinstance(words, str) else "no reason given"
 
 
 def _lost(error: OSError) -> LostError:

@@ -5,11 +5,9 @@ The real broker runs when `STRAWBOSS_TEST_PI_INTERCOM` names a checkout of pi-in
 
 import json
 import os
-import shutil
 import socket
 import struct
 import subprocess
-import tempfile
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
@@ -19,6 +17,7 @@ import pytest
 from e2e.pi_install import pi_binary
 from standins.intercom import Broker
 from standins.intercom_peer import IntercomPeer
+from standins.short_directory import short_directory
 
 from strawboss.intercom.address import UnixSocket
 from strawboss.intercom.client import Intercom
@@ -59,10 +58,8 @@ def stand_in(agent_directory, **options):
 
 @pytest.fixture
 def agent_directory():
-    """Short, because a socket's path may have no more than 107 bytes."""
-    directory = tempfile.mkdtemp(prefix="sb-")
-    yield Path(directory)
-    shutil.rmtree(directory)
+    with short_directory() as directory:
+        yield directory
 
 
 @pytest.fixture(

@@ -1,12 +1,13 @@
 """A pi-intercom broker for tests, on a real socket, with a log of every frame and ways to break.
 
 `with Broker(agent_directory) as broker:` listens at `<agent_directory>/intercom/broker.sock`. Unlike the real one
-it does not stop when its last session leaves.
+it does not stop when its last session leaves. A broker that was stopped or killed is done: start another one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import struct
@@ -96,9 +97,10 @@ class Broker:
 
     def frames(self, *types: str, session: str | None = None) -> list[Frame]:
         """The logged entries `{at, dir: to-broker|from-broker, session, name, frame}` of these types, in order."""
-        entries = (
-            [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
-        )
+        lines = (
+            self.log.read_text().split("\n")[:-1] if self.log.exists() else []
+        )  # the last may be half written
+        entries = [json.loads(line) for line in lines]
         of_types = [entry for entry in entries if not types or entry["frame"].get("type") in types]
         return [entry for entry in of_types if session in (None, entry["session"], entry["name"])]
 
@@ -131,8 +133,11 @@ class Broker:
         (self.directory / "broker.pid").write_text(str(os.getpid()))
         self._ready.set()
         await self._over.wait()
-        server.close()
+        # A server that is closed while it accepts leaves the connection open: first accept no more, then close.
+        for listener in server.sockets:
+            self._loop.remove_reader(listener.fileno())
         await self._end_conversations()
+        server.close()
 
     async def _end_conversations(self) -> None:
         """Those too that were being accepted just now; no transport may outlive the loop."""
@@ -166,6 +171,9 @@ class Broker:
         finally:
             self._forget(connection)
             writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            del self._writers[connection]
 
     def _await_registration(self, connection: int) -> None:
         self._unregistered.append(connection)
@@ -232,7 +240,6 @@ class Broker:
         if connection in self._unregistered:
             self._unregistered.remove(connection)
         self._names.pop(connection, None)
-        del self._writers[connection]
 
     def _record(self, direction: str, connection: int, frame: Frame) -> None:
         session = self._rules.session_of(connection)

@@ -1,9 +1,7 @@
 """The stand-in broker and the stand-in extension, with the real pi between them."""
 
 import json
-import shutil
 import subprocess
-import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,15 +11,15 @@ from e2e.pi_install import pi_binary, pi_environment
 from standins.intercom import Broker
 from standins.intercom_peer import IntercomPeer
 from standins.model import Model, Text
+from standins.short_directory import short_directory
 
 EXTENSION = Path(__file__).parent / "intercom_extension"
 
 
 @pytest.fixture
 def home():
-    directory = tempfile.mkdtemp(prefix="sb-")
-    yield Path(directory)
-    shutil.rmtree(directory)
+    with short_directory() as directory:
+        yield directory
 
 
 @pytest.fixture
