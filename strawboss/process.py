@@ -33,7 +33,7 @@ from strawboss.session import ReplacedError, Session
 from strawboss.status import status_line, status_lines
 
 FOREVER = 3600.0  # one wait; the loop around it goes on
-PULSE_SECONDS = 0.3  # how often a look that waits for somebody else checks that the extension is still there
+PULSE_SECONDS = 0.2  # how often a look that waits for somebody else checks that the extension is still there
 HANDOVER_SECONDS = 2.0  # after a reload the process before this one needs a moment to end
 HANDOVER_PAUSE = 0.1
 Handler = signal.Handlers | Callable[[int, FrameType | None], None]

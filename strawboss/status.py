@@ -9,14 +9,17 @@ from strawboss.recovery.watch import Look, RunReport
 
 NAME_LENGTH = 40
 LINE_LENGTH = 300
+SHOWN = 40  # an old launcher has a thousand runs, nearly all of them settled
+SETTLED = "settled"
 
 
 def status_lines(look: Look, ago: float) -> list[str]:
-    """One line a run, the stranded ones first; `ago`: seconds since the look."""
-    runs = sorted(look.runs, key=lambda run: (not run.stranded, run.run))
+    """One line a run, the stranded ones first, the settled ones last; `ago`: seconds since the look."""
+    runs = sorted(look.runs, key=lambda run: (not run.stranded, run.state == SETTLED, run.run))
     if not runs:
         return [f"strawboss: this session has launched no subagents (looked {ago:.0f} s ago)"]
-    return [f"strawboss: {_counted(look)} (looked {ago:.0f} s ago)", *map(run_line, runs)]
+    rest = [f"… and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
+    return [f"strawboss: {_counted(look)} (looked {ago:.0f} s ago)", *map(run_line, runs[:SHOWN]), *rest]
 
 
 def run_line(run: RunReport) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from strawboss.recovery.verdict import no
 from strawboss.recovery.watch import Look, Memory, RunReport
-from strawboss.status import LINE_LENGTH, log_facts, run_line, status_line, status_lines
+from strawboss.status import LINE_LENGTH, SHOWN, log_facts, run_line, status_line, status_lines
 
 ZETA = RunReport("cd2f2e5e", "Zeta", "nudge", "found once", None, stranded=True)
 BETA = RunReport("a213437c", "Beta", "", "tracked", None, stranded=False)
@@ -28,9 +30,17 @@ def test_each_run_is_a_line_with_state_and_reason_the_stranded_first() -> None:
     assert status_lines(look(ETA, BETA, ZETA), 0.4) == [
         "strawboss: 3 runs, 1 stranded (looked 0 s ago)",
         'cd2f2e5e "Zeta" nudge: found once',
-        '4ccdd42f "Eta" settled — it never ended: no (its exit sidecar is there)',
         'a213437c "Beta" tracked',
+        '4ccdd42f "Eta" settled — it never ended: no (its exit sidecar is there)',
     ]
+
+
+def test_of_many_runs_the_first_are_shown_and_the_rest_counted() -> None:
+    many = [replace(ETA, run=f"{number:08x}") for number in range(200)]
+    lines = status_lines(look(*many, BETA, ZETA), 0)
+    assert [line[:8] for line in lines[1:4]] == ["cd2f2e5e", "a213437c", "00000000"]
+    assert len(lines) == 1 + SHOWN + 1
+    assert lines[-1] == f"… and {202 - SHOWN} more"
 
 
 def test_one_run_is_no_runs() -> None:
