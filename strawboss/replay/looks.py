@@ -19,6 +19,7 @@ starts from an empty world. `{"unknown": "why"}` may stand for any evidence. Mem
 | `clock` | `{"wall": …, "monotonic": …}`; otherwise looks are 15 s apart |
 | `session_start` | true: a process new to the session takes this look |
 | `times` | the look is taken so often |
+| `later` | members that are something else once a key was written in this look, until it ends |
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ EMPTY: Mapping[str, Any] = {
     "processes": {},
     "outcomes": {},
 }
-ONCE = ("clock", "session_start", "times")
+ONCE = ("clock", "session_start", "times", "later")
 
 
 class Fixture(msgspec.Struct, forbid_unknown_fields=True):
@@ -75,6 +76,20 @@ class Fixture(msgspec.Struct, forbid_unknown_fields=True):
     looks: list[dict[str, Any]]
     about: str = ""
     platform: str = "linux"
+
+
+class State(msgspec.Struct):
+    """What a look says, with what it left out; the evidence itself is checked piece by piece."""
+
+    registry: Any
+    runs: dict[str, Any]
+    files: dict[str, dict[str, Any]]
+    transcript: Any
+    tails: dict[str, Any]
+    roster: Any
+    panes: Any
+    processes: dict[str, Any]
+    outcomes: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,7 @@ class FixtureLook:
     known_roster: Roster | Unknown
     known_panes: Panes | Unknown
     known_processes: Mapping[str, Processes | Unknown]
+    later: Evidence | None = None
 
     @property
     def recorded_at(self) -> float | None:
@@ -142,11 +158,16 @@ def open_fixture(path: Path, platform: str | None = None) -> list[Evidence]:
 def _looks(label: str, launcher: Launcher, written: list[dict[str, Any]]) -> Iterator[Evidence]:
     state = dict(EMPTY)
     for number, look in enumerate(written, 1):
-        strange = look.keys() - state.keys() - set(ONCE)
-        if strange:
-            raise msgspec.ValidationError(f"look {number} has no member {sorted(strange)[0]!r}")
+        _check_names(number, look, {*EMPTY, *ONCE})
+        _check_names(number, msgspec.convert(look.get("later", {}), dict[str, Any]), {*EMPTY})
         state.update({name: value for name, value in look.items() if name not in ONCE})
         yield from _repeat(f"{label} {number}", launcher, state, look)
+
+
+def _check_names(number: int, written: Mapping[str, Any], known: set[str]) -> None:
+    strange = sorted(written.keys() - known)
+    if strange:
+        raise msgspec.ValidationError(f"look {number} has no member {strange[0]!r}")
 
 
 def _repeat(
@@ -157,31 +178,36 @@ def _repeat(
         raise msgspec.ValidationError(f"`times` is {times}; write 1 to {MOST_TIMES}")
     clock = msgspec.convert(look["clock"], Clock) if "clock" in look else None
     first = _decode(label, launcher, state, clock, session_start=bool(look.get("session_start")))
+    if "later" in look:
+        first = replace(first, later=_decode(label, launcher, {**state, **look["later"]}, clock))
     yield first
     for _ in range(times - 1):
         yield replace(first, clock=None, session_start=False)
 
 
 def _decode(
-    label: str, launcher: Launcher, state: Mapping[str, Any], clock: Clock | None, *, session_start: bool
+    label: str,
+    launcher: Launcher,
+    state: Mapping[str, Any],
+    clock: Clock | None,
+    *,
+    session_start: bool = False,
 ) -> FixtureLook:
-    runs, files, tails = state["runs"], state["files"], state["tails"]
+    said = msgspec.convert(state, State)
     return FixtureLook(
         label,
         launcher,
         clock,
         session_start,
-        state["outcomes"],
-        _known(state["registry"], frozenset[str]),
-        Unknown(runs["unknown"])
-        if "unknown" in runs
-        else {run: _known(one, Activity) for run, one in runs.items()},
-        {run: _files(one) for run, one in files.items()},
-        _known(state["transcript"], Transcript),
-        {file: _known(one, Tail) for file, one in tails.items()},
-        _known(state["roster"], tuple[Peer, ...]),
-        _known(state["panes"], tuple[Pane, ...]),
-        {pane: _known(one, tuple[Process, ...]) for pane, one in state["processes"].items()},
+        said.outcomes,
+        _known(said.registry, frozenset[str]),
+        _unknown(said.runs) or {run: _known(one, Activity) for run, one in said.runs.items()},
+        {run: _files(one) for run, one in said.files.items()},
+        _known(said.transcript, Transcript),
+        {file: _known(one, Tail) for file, one in said.tails.items()},
+        _known(said.roster, tuple[Peer, ...]),
+        _known(said.panes, tuple[Pane, ...]),
+        {pane: _known(one, tuple[Process, ...]) for pane, one in said.processes.items()},
     )
 
 
@@ -199,6 +225,9 @@ def _optional(value: Any, shape: type[T]) -> T | Unknown | None:
 
 
 def _known(value: Any, shape: type[T]) -> T | Unknown:
-    if isinstance(value, dict) and value.keys() == {"unknown"}:
-        return Unknown(str(value["unknown"]))
-    return msgspec.convert(value, shape)
+    return _unknown(value) or msgspec.convert(value, shape)
+
+
+def _unknown(value: Any) -> Unknown | None:
+    is_one = isinstance(value, dict) and value.keys() == {"unknown"}
+    return Unknown(str(value["unknown"])) if is_one else None

@@ -95,6 +95,10 @@ class Recording:
     def outcomes(self) -> Mapping[str, object]:
         return {}
 
+    @property
+    def later(self) -> None:
+        return None
+
     def registry(self) -> Registry | Unknown:
         read = read_json(self.directory / "registry.json", RegistryFile)
         if isinstance(read, Unknown):

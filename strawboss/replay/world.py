@@ -56,6 +56,7 @@ class World:
         if self.evidence.outcomes.get("key") == "failed":
             return False
         self.keys.append(KeyEntry(command.key, command.run, dict(command.data)))
+        self.evidence = self.evidence.later or self.evidence
         return True
 
     def close(self, command: c.ClosePane) -> Result:
