@@ -46,8 +46,10 @@ def _write_new(path: Path, content: bytes) -> None:
 def _replace(source: Path, target: Path, sleep: Callable[[float], None] = time.sleep) -> None:
     for attempt in range(1, REPLACE_TRIES + 1):
         try:
-            return source.replace(target)
+            source.replace(target)
         except PermissionError as error:
             if getattr(error, "winerror", None) not in SHARING_ERRORS or attempt == REPLACE_TRIES:
                 raise
             sleep(0.01 * 2**attempt)
+        else:
+            return

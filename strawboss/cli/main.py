@@ -50,7 +50,9 @@ class Commands(click.Group):
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None
-        command = getattr(import_module(f"strawboss.cli.{module}"), cmd_name.replace(":", "_").replace("-", "_"))
+        command = getattr(
+            import_module(f"strawboss.cli.{module}"), cmd_name.replace(":", "_").replace("-", "_")
+        )
         assert isinstance(command, click.Command)
         return command
 
@@ -84,5 +86,5 @@ def _complain(complaint: click.ClickException) -> int:
 
 def _reader_left() -> int:
     # `strawboss … | head`: nobody is left to complain to, not even at interpreter exit.
-    sys.stdout = None  # type: ignore[assignment]
+    sys.stdout = None
     return 141
