@@ -98,7 +98,7 @@ class Session:
         found = (e for e in self.entries if e["type"] == "custom_message" and e["customType"] == kind)
         return [entry for entry in found if words in str(entry["content"])]
 
-    def keys(self, name: str | None = None) -> list[Entry]:
+    def written(self, name: str | None = None) -> list[Entry]:
         """The data of strawboss's own entries, in order."""
         own = (e["data"] for e in self.entries if e["type"] == "custom" and e["customType"] == "straw-boss")
         return [data for data in own if name is None or name in data]
@@ -198,7 +198,7 @@ class Fleet:
         settings: Mapping[str, Any] | None = None,
         **variables: str,
     ) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="sb-", dir="/tmp"))
+        self.root = Path(tempfile.mkdtemp(prefix="sb-"))
         self.home = self.root / "home"
         self.project = self.home / "project"
         self.state = self.root / "state"

@@ -24,7 +24,7 @@ def fleet() -> Iterator[Fleet]:
 def test_a_child_that_finished_while_its_launcher_was_dead_is_asked_once_and_reports(fleet: Fleet) -> None:
     launcher = fleet.launch()
     child = launcher.spawn("Zeta", "SLEEP 0.1\nSAY ready", interactive=True)
-    fleet.wait_for(lambda: launcher.keys("seen"), what="the run to be noted")
+    fleet.wait_for(lambda: launcher.written("seen"), what="the run to be noted")
     launcher.crash()
     fleet.wait_for(lambda: "ready" in str(Session(child.session).entries), what="the child's turn to end")
     launcher.come_back()
@@ -47,7 +47,7 @@ def assert_told_once(launcher: Launcher, child: Child) -> None:
     (question,) = Session(child.session).messages("intercom_message")
     assert launcher.id in question["content"]
     assert len(launcher.messages("intercom_message", REPORT)) == 1
-    assert [key["nudged"] for key in launcher.keys("nudged")] == [child.run]
+    assert [key["nudged"] for key in launcher.written("nudged")] == [child.run]
     assert launcher.messages("straw-boss") == []
 
 
@@ -78,7 +78,7 @@ def test_a_run_cut_off_by_a_restart_of_herdr_is_resumed_once_and_its_result_arri
     assert call["sessionPath"] == str(child.session)
     assert "your last turn was cut off" in call["message"]
     assert json.dumps(call["message"], ensure_ascii=False) in message["content"]
-    for name, key in zip(["seen", "closing", "resumed"], launcher.keys(), strict=True):
+    for name, key in zip(["seen", "closing", "resumed"], launcher.written(), strict=True):
         assert key[name] == child.run
     assert launcher.notices == []
     nobody_typed(fleet, restarted, closed=[pane])
@@ -101,7 +101,7 @@ def test_a_worktree_child_keeps_its_pane_and_is_told_once_over_intercom(fleet: F
     assert "your last turn was cut off" in told["content"]
     assert len(launcher.messages("intercom_message", REPORT)) == 1
     assert launcher.tool_calls("subagent_resume") == []
-    for name, key in zip(["seen", "continued", "resumed"], launcher.keys(), strict=True):
+    for name, key in zip(["seen", "continued", "resumed"], launcher.written(), strict=True):
         assert key[name] == child.run
     assert fleet.herdr.pane(pane)["agent_session"]["value"] == str(child.session)
     assert launcher.notices == []
@@ -111,7 +111,7 @@ def test_a_worktree_child_keeps_its_pane_and_is_told_once_over_intercom(fleet: F
 def at_work(fleet: Fleet, launcher: Launcher, child: Child) -> str:
     """The child's pane, once the child is in the middle of a tool call and noted as running, and the launcher idle."""
     fleet.wait_for(lambda: Session(child.session).tool_calls("bash"), what="the child's tool call")
-    fleet.wait_for(lambda: launcher.keys("seen"), what="the run to be noted")
+    fleet.wait_for(lambda: launcher.written("seen"), what="the run to be noted")
     fleet.wait_for(lambda: launcher.is_idle, what="the launcher to be idle")
     pane = fleet.wait_for(lambda: fleet.herdr.pane_on(child.session))
     return str(pane["pane_id"])
