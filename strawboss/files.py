@@ -17,8 +17,8 @@ REPLACE_TRIES = 8
 
 def make_private_directory(path: Path) -> Path:
     """Create `path` and its missing parents, each 0700; raises OSError."""
-    for missing in reversed([path, *path.parents]):
-        with suppress(FileExistsError):
+    for missing in reversed([one for one in (path, *path.parents) if not one.exists()]):
+        with suppress(FileExistsError):  # somebody else made it meanwhile
             missing.mkdir(mode=DIRECTORY_MODE)
     return path
 

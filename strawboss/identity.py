@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-# psutil computes a start time from boot time and clock ticks; two reads of one process agree to well under a tick.
+# Two reads of one process agree to well under a clock tick (10 ms).
 START_TOLERANCE_SECONDS = 0.05
 BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 
@@ -26,7 +26,7 @@ class Liveness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """`started` in epoch seconds; `boot` is empty where the system has no boot id."""
+    """`started`: seconds since boot, or since the epoch where the system has no boot id and `boot` is empty."""
 
     pid: int
     started: float
@@ -36,7 +36,7 @@ class ProcessIdentity:
 def identify(pid: int) -> ProcessIdentity | None:
     """The identity of a living process; None when it is gone or may not be asked."""
     try:
-        return ProcessIdentity(pid, psutil.Process(pid).create_time(), boot_id())
+        return ProcessIdentity(pid, _started(psutil.Process(pid)), boot_id())
     except psutil.Error:
         return None
 
@@ -47,7 +47,7 @@ def liveness(identity: ProcessIdentity) -> Liveness:
         return Liveness.GONE
     try:
         process = psutil.Process(identity.pid)
-        started, status = process.create_time(), process.status()
+        started, status = _started(process), process.status()
     except psutil.NoSuchProcess:
         return Liveness.GONE
     except psutil.Error:
@@ -55,6 +55,12 @@ def liveness(identity: ProcessIdentity) -> Liveness:
     if abs(started - identity.started) > START_TOLERANCE_SECONDS:
         return Liveness.OTHER
     return Liveness.GONE if status == psutil.STATUS_ZOMBIE else Liveness.SAME
+
+
+def _started(process: psutil.Process) -> float:
+    # On Linux a start is counted from boot; as a date it would move with every step of the wall clock.
+    started: float = process.create_time()
+    return started - psutil.boot_time() if boot_id() else started
 
 
 def boot_id() -> str:

@@ -43,10 +43,10 @@ COMMANDS = {
 class Commands(click.Group):
     """Commands by name, imported on use. `agent:monitor` is the click command `agent_monitor` of its module."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None

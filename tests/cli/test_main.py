@@ -1,0 +1,64 @@
+"""Every command is there, and every complaint is one line and exit 2."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from strawboss.cli.main import COMMANDS, main, strawboss
+from strawboss.cli.params import DURATION
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_can_be_loaded_and_says_what_it_is_for(name: str) -> None:
+    command = strawboss.get_command(click.Context(strawboss), name)
+    assert command is not None
+    assert command.help
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["no-such-command"], "No such command"),
+        (["replay"], "Missing argument"),
+        (["replay", "/no/such/moment"], "no such directory"),
+        (["replay", "--platform", "beos", "x"], "beos"),
+        (["heartbeat", "--timeout", "soon"], "not a duration"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (2, "")
+    assert err.startswith("strawboss")
+    assert err.count("\n") == 1
+    assert says in err
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("3m", 180), ("1.5h", 5400), ("250ms", 0.25), ("7", 7)]
+)
+def test_a_duration_is_a_number_and_a_unit(text: str, seconds: float) -> None:
+    assert DURATION.convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0s", "-3s", "3 days", "nan", "inf", "1e3s"])
+def test_anything_else_is_no_duration(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="write for example"):
+        DURATION.convert(text, None, None)
+
+
+def test_the_process_inside_pi_does_not_pay_for_tables_and_databases() -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import sys, strawboss.cli.run; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert "strawboss.process" in loaded
+    assert {"rich", "sqlalchemy"} & set(loaded) == set()
