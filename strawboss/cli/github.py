@@ -41,9 +41,8 @@ def github_auth_modes(repo: str | None, mode: str | None, expected_login: str | 
         say_json(report)
     else:
         status = "ok" if report.ok else report.failure_kind
-        click.echo(
-            f"github_auth_mode={plain(report.github_auth_mode)} status={status} runtime={report.runtime_mode}"
-        )
+        mode_line = f"github_auth_mode={plain(report.github_auth_mode)} status={status}"
+        click.echo(f"{mode_line} runtime={report.runtime_mode} identity={report.identity_kind}")
         click.echo(f"detail={plain(report.detail)}")
         if report.remediation:
             click.echo(f"remediation: {report.remediation}")

@@ -54,6 +54,9 @@ class AuthReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ok: bool
     github_auth_mode: str
     runtime_mode: str
+    runtime_mode_reason: str
+    identity_kind: str
+    sandbox_uid_remap: bool
     failure_kind: str | None
     detail: str
     remediation: str
@@ -119,6 +122,9 @@ def check(wish: Wish, environment: Mapping[str, str], runtime: Runtime, ask: Ask
         ok=failure is None,
         github_auth_mode=mode,
         runtime_mode=runtime.mode,
+        runtime_mode_reason=runtime.reason,
+        identity_kind=runtime.identity_kind,
+        sandbox_uid_remap=runtime.sandbox_uid_remap,
         failure_kind=failure.kind if failure else None,
         detail=failure.detail if failure else f"{principal.login or 'an installation'} can read {wish.repo}",
         remediation=_remedy(failure.kind, wish.host, runtime) if failure else "",

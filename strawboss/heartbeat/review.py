@@ -33,10 +33,9 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    owner: str
+    """Who watches, as an unexpired comment says."""
+
     monitor_agent_id: str
-    head_sha: str
-    expires_at: datetime
     platform_primitive: str
 
 
@@ -111,9 +110,7 @@ def _parse_lease(text: str, now: datetime) -> Lease | None:
     ended = fields.get("ended_at", "") not in ("", "null", "none", "-")
     if expires is None or expires <= now or ended:
         return None
-    names = ("owner", "monitor_agent_id", "head_sha")
-    owner, monitor, head = (fields.get(name, "") for name in names)
-    return Lease(owner, monitor, head, expires, fields.get("platform_primitive", ""))
+    return Lease(fields.get("monitor_agent_id", ""), fields.get("platform_primitive", ""))
 
 
 def waits(record: Record, pr: int) -> bool:

@@ -5,7 +5,6 @@ One probe, pure over the facts given; `facts_of_this_process` is the only part t
 
 from __future__ import annotations
 
-import getpass
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,18 +13,6 @@ from pathlib import Path
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 UID_MAP = Path("/proc/self/uid_map")
-SIGNALS = (
-    "DEFT_AGENT_RUNTIME",
-    "GITHUB_ACTIONS",
-    "BUILDKITE",
-    "CI",
-    "CURSOR_COMPOSER",
-    "CURSOR_SANDBOX",
-    "CURSOR_SANDBOX_LANDLOCK_STATUS",
-    "CURSOR_AGENT",
-    "CURSOR_ORIG_UID",
-    "DEFT_GITHUB_AUTH_MODE",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +30,6 @@ class Facts:
 
     environment: Mapping[str, str]
     uid: int | None = None
-    username: str | None = None
     uid_map: tuple[UidRange, ...] = ()
 
 
@@ -55,14 +41,12 @@ class Runtime:
     reason: str
     identity_kind: str
     sandbox_uid_remap: bool
-    signals: tuple[str, ...]
 
 
 def probe(facts: Facts) -> Runtime:
     remapped = _remapped(facts)
     mode, reason = _mode(facts.environment, remapped)
-    signals = tuple(name for name in SIGNALS if facts.environment.get(name))
-    return Runtime(mode, reason, _identity(facts.uid, remapped), remapped, signals)
+    return Runtime(mode, reason, _identity(facts.uid, remapped), remapped)
 
 
 def _mode(environment: Mapping[str, str], remapped: bool) -> tuple[str, str]:
@@ -111,7 +95,6 @@ def facts_of_this_process() -> Facts:
     return Facts(
         os.environ,
         os.geteuid() if hasattr(os, "geteuid") else None,
-        _username(),
         parse_uid_map(_read(UID_MAP)),
     )
 
@@ -130,9 +113,3 @@ def _read(path: Path) -> str:
     with suppress(OSError):
         return path.read_text()
     return ""
-
-
-def _username() -> str | None:
-    with suppress(OSError, KeyError):
-        return getpass.getuser()
-    return None

@@ -2,8 +2,10 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import msgspec
+import pexpect
 import pytest
 from heartbeat.commands import run
 from heartbeat.given import ago, beat, content, put
@@ -109,10 +111,11 @@ def test_bad_files_of_every_kind_are_rows_and_never_a_traceback(tree, tmp_path):
     with (directory / "huge.json").open("wb") as file:
         file.truncate(100 << 20)
     os.mkfifo(directory / "pipe.json")
+    Path(os.fsdecode(bytes(directory) + b"/\xff.json")).write_bytes(b"{}")
     ran = run("agent:monitor")
     assert (ran.code, ran.err) == (1, "")
-    assert ran.out.count("MALFORMED") == 10
-    assert run("agent:monitor", "--json").json["malformed_count"] == 10
+    assert ran.out.count("MALFORMED") == 11
+    assert run("agent:monitor", "--json").json["malformed_count"] == 11
 
 
 def test_the_monitor_asks_no_other_program(alive_and_dead, mocker):
@@ -128,8 +131,28 @@ def test_watching_looks_again_until_it_is_interrupted(tree):
     beat(tree.root, last_heartbeat_at=since(seconds=1))
     until(lambda: "ALL AGENTS ALIVE" in watcher.stdout.readline(), "the next look")
     watcher.send_signal(signal.SIGINT)
-    _, err = watcher.communicate(timeout=30)
+    _, err = watcher.communicate(timeout=90)
     assert (watcher.returncode, err.strip()) == (130, "")
+
+
+def test_watching_says_when_the_machine_slept_and_for_one_threshold(tree, mocker):
+    clock = mocker.patch("strawboss.cli.liveness.time")
+    clock.time.side_effect = [0, 3600, 3610, 5500]
+    clock.monotonic.side_effect = [0, 15, 25, 1915]
+    clock.sleep.side_effect = [None, None, None, KeyboardInterrupt]
+    ran = run("agent:monitor", "--watch")
+    assert ran.code == 130
+    assert ran.err.count("Resumed from sleep: for 59.8m") == 2
+
+
+def test_in_a_terminal_what_needs_action_is_coloured(alive_and_dead, tree):
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    environment |= {"TERM": "xterm-256color", "COLUMNS": "160"}
+    shown = pexpect.run(
+        f"{sys.executable} -m strawboss agent:monitor", cwd=str(tree.root), env=environment, timeout=90
+    )
+    assert b"\x1b[1;31mdead -- STALE" in shown
+    assert b"\x1b[32malive -- OK" in shown
 
 
 def test_the_gate_is_quiet_when_the_required_worker_beats(alive_and_dead):
@@ -286,6 +309,6 @@ def test_beats_for_a_process_end_with_it_and_its_terminal_record(tree):
     first = tree.heartbeat_file("leaf-7").stat().st_ino
     until(lambda: tree.heartbeat_file("leaf-7").stat().st_ino != first, "a renewal")
     worker.communicate(b"\n")
-    keeper.communicate(timeout=30)
+    keeper.communicate(timeout=90)
     assert keeper.returncode == 0
     assert (record(tree)["phase"], record(tree)["terminal_state"]) == ("terminal", "ERRORED")

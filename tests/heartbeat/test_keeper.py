@@ -36,7 +36,7 @@ def kept(tmp_path, process):
     thread.start()
     yield thread, troubles
     process.kill()
-    thread.join(30)
+    thread.join(90)
     assert not thread.is_alive()
 
 
@@ -50,7 +50,7 @@ def test_it_renews_while_the_process_lives_and_ends_with_the_terminal_record(tmp
     until(lambda: path.stat().st_ino != first, "a renewal")
     process.kill()
     process.wait()
-    kept[0].join(30)
+    kept[0].join(90)
     end = record(tmp_path)
     assert (end["phase"], end["terminal_state"], "wait_kind" in end) == ("terminal", "ERRORED", False)
     assert str(process.pid) in end["last_message"]
@@ -65,7 +65,7 @@ def test_it_renews_what_the_worker_says_and_does_not_undo_it(tmp_path, kept):
 
 def test_it_stops_at_the_workers_own_terminal_record(tmp_path, process, kept):
     writer.write(tmp_path, Beat("leaf-7", "run-42", "terminal", "done", terminal_state="CLEAN"), utc_now())
-    kept[0].join(30)
+    kept[0].join(90)
     assert process.poll() is None
     assert record(tmp_path)["terminal_state"] == "CLEAN"
 

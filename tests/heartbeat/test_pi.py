@@ -86,7 +86,7 @@ def test_a_pi_worker_that_is_ended_while_it_works_says_so(pi, tree, model):
         worker.command("please hang")
         until(lambda: record(tree).get("phase") == "implementing", "the working beat")
         worker.process.terminate()
-        worker.process.wait(30)
+        worker.process.wait(90)
         model.release()
     assert (record(tree)["phase"], record(tree)["terminal_state"]) == ("terminal", "ERRORED")
 

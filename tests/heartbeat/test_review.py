@@ -9,7 +9,7 @@ from strawboss.heartbeat.record import examine
 from strawboss.heartbeat.review import Host, Lease, Probe, host_of
 
 SPAWN, CURSOR, NONE = Host(1, "spawn_subagent"), Host(1, "cursor-task"), Host(3, "none")
-LEASE = Lease("owner", "monitor-1", "abc", NOW + HOUR, "spawn_subagent")
+LEASE = Lease("monitor-1", "spawn_subagent")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_lease_is_an_unexpired_unended_lease_comment(body, found):
     lease = review.find_lease([(1, body)], NOW)
     assert bool(lease) is found
     if lease:
-        assert (lease.monitor_agent_id, lease.head_sha) == ("monitor-1", "abc")
+        assert lease == Lease("monitor-1", "spawn_subagent")
 
 
 def test_the_oldest_lease_comment_counts():

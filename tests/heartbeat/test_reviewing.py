@@ -1,14 +1,14 @@
 import json
 
 import pytest
-from heartbeat.given import HOUR, NOW, beat, lease_comment, put
+from heartbeat.given import NOW, beat, lease_comment, put
 
 from strawboss.heartbeat.gh import Answer
 from strawboss.heartbeat.review import Host, Lease, Probe
 from strawboss.heartbeat.reviewing import GitHubError, Looker
 
 SPAWN, NONE = Host(1, "spawn_subagent"), Host(3, "none")
-LEASE = Lease("owner", "monitor-1", "abc", NOW + HOUR, "spawn_subagent")
+LEASE = Lease("monitor-1", "spawn_subagent")
 PROBE = Probe(77, merge_path_arm=True, live_wait=True)
 
 

@@ -276,7 +276,7 @@ def test_begin_makes_status_directories(tree, target, git, made):
 
 
 SPAWN = Host(1, "spawn_subagent")
-LEASE = Lease("o", "monitor-1", "abc", NOW + timedelta(hours=1), "spawn_subagent")
+LEASE = Lease("monitor-1", "spawn_subagent")
 
 
 @pytest.mark.parametrize(("seconds", "halt"), [(120, False), (181, True)])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 90.0
 
 
 def until(look: Callable[[], T], what: str = "it") -> T:
