@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -17,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.pi_install import pi_environment
 from standins.herdr import HerdrError, HerdrServer
+from standins.model import Hang, Model, Text, rules
 
 from strawboss.herdr.address import find_address
 from strawboss.herdr.client import Herdr, Version
@@ -28,25 +31,31 @@ FACTS = Path(__file__).parents[2] / "fixtures" / "herdr"
 SOCKET_FACTS = json.loads((FACTS / "socket.json").read_text())
 CLI_FACTS = json.loads((FACTS / "cli.json").read_text())
 BINARY = os.environ.get("STRAWBOSS_TEST_HERDR")
-# herdr's own way to stand in for pi: a foreground process marked by its environment.
+# What herdr takes for pi: a foreground process of that name, here a script that becomes a copy of `sleep`.
 PI = """#!/bin/sh
 echo "$*" >> "$HOME/pi-was-called-with"
 printf '\\033]0;a title\\007'
-HERDR_AGENT=pi exec sleep 1000
+exec "$HOME/pi" 1000
 """
 SESSION = "/sessions/it's a test.jsonl"
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
 
 
-def new_herdr(kind: str, root: Path) -> HerdrServer:
+def binary_of(kind: str) -> Path | None:
     if kind == "real" and not BINARY:
         pytest.skip("no real herdr: STRAWBOSS_TEST_HERDR is not set to its binary")
+    return Path(BINARY) if kind == "real" and BINARY else None
+
+
+def new_herdr(kind: str, root: Path) -> HerdrServer:
+    binary = binary_of(kind)
     for name in ("home", "tools", "project"):
         (root / name).mkdir()
     (root / "tools" / "pi").write_text(PI)
     (root / "tools" / "pi").chmod(0o755)
+    shutil.copy(shutil.which("sleep") or "sleep", root / "home" / "pi")
     env = {"HOME": str(root / "home"), "PATH": f"{root / 'tools'}:{os.environ['PATH']}", "LANG": "C.UTF-8"}
-    return HerdrServer(root, env, Path(BINARY) if kind == "real" and BINARY else None)
+    return HerdrServer(root, env, binary)
 
 
 @pytest.fixture(params=["stand-in", "real"])
@@ -327,7 +336,7 @@ def test_strawboss_reads_version_panes_and_processes(herdr, client, pane):
     (seen,) = client.panes()
     assert (seen.id, seen.agent, seen.status, seen.session) == (pane, "pi", "idle", SESSION)
     (process,) = client.process_info(pane)
-    assert (process.name, process.argv0, process.argv) == ("sleep", None, ("sleep", "1000"))
+    assert (process.name, process.argv0, process.argv) == ("pi", None, (f"{herdr.root}/home/pi", "1000"))
 
 
 def test_strawboss_closes_a_pane_with_all_that_runs_in_it_and_finds_it_gone(herdr, client, pane):
@@ -413,7 +422,7 @@ def test_after_a_restart_a_pane_is_the_same_pane_in_a_new_terminal_with_a_plain_
     calls = herdr.root / "home" / "pi-was-called-with"
     herdr.wait_for(lambda: len(calls.read_text().splitlines()) == 2, what="pi to be started again")
     assert calls.read_text().splitlines()[1] == f"--session {SESSION}"
-    herdr.wait_for(lambda: [one["name"] for one in herdr.processes(pane)] == ["sleep"])
+    herdr.wait_for(lambda: [one["name"] for one in herdr.processes(pane)] == ["pi"])
     herdr.wait_for(lambda: herdr.pane(pane).get("agent") == "pi")
     after = herdr.pane(pane)
     assert after["terminal_id"] != before["terminal_id"]
@@ -492,3 +501,44 @@ def test_a_subscriber_is_told_of_a_closed_pane(herdr, pane):
         "event": "pane_closed",
         "data": {"type": "pane_closed", "pane_id": pane, "workspace_id": "w1"},
     }
+
+
+@pytest.mark.parametrize("kind", ["stand-in", "real"])
+def test_the_real_pi_reports_its_work_is_cut_by_a_restart_and_comes_back_plain(kind):
+    script = rules([("wait", Hang()), ("", Text("hello back"))])
+    with tempfile.TemporaryDirectory(prefix="sb-", dir="/tmp") as directory:
+        root, binary = Path(directory), binary_of(kind)
+        with Model(root / "model.jsonl", script) as model:
+            with HerdrServer(root, pi_environment(root / "home", model.url), binary) as herdr:
+                pane = pi_at_work(herdr)
+                before = herdr.pane(pane)
+                herdr.restart()
+                herdr.wait_for(lambda: [one.get("argv") for one in herdr.processes(pane)] == [["pi"]])
+                herdr.wait_for(
+                    lambda: "hello back" in herdr.screen(pane), what="pi to show its session again"
+                )
+                herdr.wait_for(lambda: herdr.pane(pane)["agent_status"] == "idle")
+                after = herdr.pane(pane)
+                assert after["agent_session"] == before["agent_session"]
+                assert after["terminal_id"] != before["terminal_id"]
+                herdr.run(pane, "/quit")
+                herdr.wait_for(
+                    lambda: "agent_session" not in herdr.pane(pane), what="pi to exit to its shell"
+                )
+            model.release()
+
+
+def pi_at_work(herdr: HerdrServer) -> str:
+    """A pane with a pi that has answered once and is in its second turn."""
+    herdr.install_integration(herdr.root / "home" / ".pi" / "agent")
+    pane = herdr.workspace(herdr.root)
+    at_prompt(herdr, pane)
+    herdr.run(pane, "pi")
+    file = herdr.wait_for(lambda: session_of(herdr, pane), what="pi to report its session")
+    herdr.run(pane, "say hello")
+    herdr.wait_for(
+        lambda: Path(file).exists() and "hello back" in Path(file).read_text(), what="the first turn"
+    )
+    herdr.run(pane, "wait")
+    herdr.wait_for(lambda: herdr.pane(pane)["agent_status"] == "working", what="the second turn")
+    return pane

@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from e2e.pi_install import pi_environment
 from standins.herdr import HerdrError, HerdrServer
 from standins.herdr.layout import encode
 from standins.herdr.listener import Listener, answering, silent
 from standins.herdr.server import REQUEST_LIMIT
-from standins.model import Hang, Model, Text, rules
 
 from strawboss.herdr.address import Address
 from strawboss.herdr.client import Herdr
@@ -150,28 +148,3 @@ def test_a_listener_misbehaves_as_told(root):
     assert "did not answer in time" in told[1]
     garbage.stop()
     hanging.stop()
-
-
-def test_the_real_pi_reports_its_session_and_work_and_comes_back_plain(root):
-    """pi 1.6 with the stand-in of herdr's integration, through work, a restart of herdr in the midst of it, and exit."""
-    with Model(root / "model.jsonl", rules([("wait", Hang()), ("", Text("hello"))])) as model:
-        env = pi_environment(root / "home", model.url)
-        with HerdrServer(root, env) as herdr:
-            herdr.install_integration(root / "home" / ".pi" / "agent")
-            pane = herdr.workspace(root)
-            herdr.run(pane, "pi")
-            file = herdr.wait_for(lambda: herdr.pane(pane).get("agent_session", {}).get("value"))
-            herdr.run(pane, "say hello")
-            herdr.wait_for(lambda: Path(file).exists(), what="the session file")
-            herdr.run(pane, "wait")
-            herdr.wait_for(lambda: herdr.pane(pane)["agent_status"] == "working")
-            herdr.restart()
-            herdr.wait_for(lambda: [one.get("argv") for one in herdr.processes(pane)] == [["pi"]])
-            herdr.wait_for(
-                lambda: herdr.requests("pane.report_agent_session", session_start_source="startup")[1:]
-            )
-            assert herdr.pane(pane)["agent_status"] == "idle"
-            assert herdr.pane(pane)["agent_session"]["value"] == file
-            herdr.run(pane, "/quit")
-            herdr.wait_for(lambda: "agent_session" not in herdr.pane(pane), what="pi to exit to its shell")
-            model.release()
