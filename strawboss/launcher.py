@@ -44,20 +44,21 @@ def launcher_of(started: Started, config: Config, platform: str) -> Launcher:
 
 
 def disk_of(launcher: Launcher, artifacts: str) -> Disk:
-    locate: Callable[[str], Path] = lambda path: Path(launcher.cwd, path)  # noqa: E731
-    return Disk(launcher.file, artifacts, locate, resolver(launcher.cwd), launcher.id)
+    return Disk(
+        launcher.file, artifacts, lambda path: Path(launcher.cwd, path), resolver(launcher.cwd), launcher.id
+    )
 
 
 def artifacts_directory(started: Started, file: str) -> str:
     """`artifacts/<session id>` beside the session file, unless it is only where pi keeps sessions now."""
-    parents = [os.path.dirname(file), *([started.dir] if started.dir else [])]  # noqa: PTH120 - kept as pi wrote it
-    candidates = [os.path.join(parent, "artifacts", started.id) for parent in parents]  # noqa: PTH118
-    return next((path for path in candidates if os.path.isdir(path)), candidates[0])  # noqa: PTH112
+    parents = [Path(file).parent, *([Path(started.dir)] if started.dir else [])]
+    candidates = [parent / "artifacts" / started.id for parent in parents]
+    return str(next((path for path in candidates if path.is_dir()), candidates[0]))
 
 
 def resolver(cwd: str) -> Callable[[str], str]:
     """Session files are compared in this form: absolute, no `..`, no symlinks; relative ones are the launcher's."""
-    return lambda path: os.path.realpath(os.path.join(cwd, path))  # noqa: PTH118
+    return lambda path: os.path.realpath(Path(cwd, path))
 
 
 def _is_nested(file: str) -> bool:

@@ -296,7 +296,9 @@ def test_another_session_has_a_lock_of_its_own(directory: Path) -> None:
         second.looks()
 
 
-@pytest.mark.parametrize(("content", "mtime"), [(f"{os.getpid()}\n", 0), ("\0" * 100, 2**32)])
+@pytest.mark.parametrize(
+    ("content", "mtime"), [(f"{os.getpid()}\n", 0), ("\0" * 100, 2**32)], ids=["living pid", "future"]
+)
 def test_what_an_old_lock_file_holds_means_nothing(directory: Path, content: str, mtime: int) -> None:
     """R26, R77, R79: a living foreign pid, a time in the future."""
     lock = directory / "state" / "locks" / f"{SESSION}.lock"

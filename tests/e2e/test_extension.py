@@ -292,6 +292,7 @@ def test_requests_of_an_old_process_touch_no_session(place: Place) -> None:
         # Both processes read the same script: each asks, one is heard.
         place.asks("ui.notify", level="warning", text="who hears me?")
         wait_until(lambda: not is_alive(place.pids()[0]))
+        pi.wait_for(is_notice)
         assert pi.notices() == ["who hears me?"]
         assert pi.count(lambda said: said["type"] == "extension_error") == 0
 
@@ -369,13 +370,18 @@ def test_a_message_wakes_an_idle_session_and_is_seen_to_be_taken(conversation: C
     assert message["details"] == {"id": "m1", "runs": ["1a2b3c4d"]}
 
 
+def is_status(said: dict[str, Any]) -> bool:
+    return said.get("method") == "setStatus"
+
+
 def test_notices_and_the_status_line_reach_the_user(conversation: Conversation) -> None:
     place, pi = conversation.place, conversation.pi
     place.asks("ui.notify", level="warning", text="mind the gap")
     notice = pi.wait_for(lambda said: is_notice(said) and said["message"] == "mind the gap")
     place.asks("ui.status", text="strawboss: 1 stranded")
     place.asks("ui.status", text=None)
-    lines = [said for said in pi.said if said.get("method") == "setStatus"]
+    pi.wait_for(is_status, count=2)
+    lines = list(filter(is_status, pi.said))
     assert notice["notifyType"] == "warning"
     assert [line.get("statusText") for line in lines] == ["strawboss: 1 stranded", None]
     assert {line["statusKey"] for line in lines} == {"strawboss"}

@@ -1,0 +1,32 @@
+"""The extension is to stay small and to stand on nothing but pi and node."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from strawboss.pi.installation import EXTENSION, EXTENSION_NAME
+from strawboss.pi.protocol import PROTOCOL
+
+SOURCE = (EXTENSION / "index.ts").read_text()
+
+
+def test_it_has_fewer_than_250_lines() -> None:
+    assert len(SOURCE.splitlines()) < 250
+    assert [file.name for file in EXTENSION.glob("*.ts")] == ["index.ts"]
+
+
+def test_it_needs_no_package_of_its_own() -> None:
+    package = json.loads((EXTENSION / "package.json").read_text())
+    assert package["name"] == EXTENSION_NAME
+    assert not {name for name in package if "ependencies" in name}
+    assert set(re.findall(r'from "([^"]+)"', SOURCE)) == {
+        "node:child_process",
+        "node:fs",
+        "node:path",
+        "@earendil-works/pi-coding-agent",
+    }
+
+
+def test_it_speaks_the_protocol_of_this_process() -> None:
+    assert f"const PROTOCOL = {PROTOCOL};" in SOURCE
