@@ -63,7 +63,7 @@ def check(
     """One look. Yields commands, is sent their answers, returns the reports and the memory for the next look."""
     registry: Registry | Unknown = yield ReadRegistry()
     activities: Runs | Unknown = yield ReadRuns()
-    runs: Runs = {} if isinstance(activities, Unknown) else activities
+    runs: Runs = dict.fromkeys(memory.watches, activities) if isinstance(activities, Unknown) else activities
     round_ = Round(launcher, settings, memory, now, runs)
     blind = next((one for one in (registry, activities) if isinstance(one, Unknown)), None)
     if blind is None:
@@ -308,7 +308,8 @@ class Round:
 
     def result(self) -> Look:
         reports = {run: self._report(run, watch) for run, watch in self.watches.items()}
-        watches = {**self.memory.watches, **self.watches}
+        absent = self.memory.watches.keys() - self.watches.keys()
+        watches = {**{run: self.memory.watches[run].start_over() for run in absent}, **self.watches}
         memory = Memory(watches, self.now, self.keys, frozenset(self.warned), reports)
         return Look(tuple(reports.values()), memory)
 

@@ -40,5 +40,6 @@ def _go_on(round_: Round, run: str) -> Commands:
         watch, obstacle=obstacle or kept, machine=restored.kind(facts), maybe_put=maybe_put
     )
     road = ROADS.get(watch.restored)
-    if obstacle is None and road is not None:
+    taken = run in facts.transcript.told  # only its resumed key is missing
+    if obstacle is None and road is not None and not taken:
         yield from road(round_, run)

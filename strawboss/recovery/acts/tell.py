@@ -53,8 +53,9 @@ def _put(round_: Round, runs: Sequence[str]) -> Commands:
 
 
 def _is_ready(round_: Round, run: str) -> bool:
-    ready = round_.watches[run].restored is restored.State.TO_TELL
-    return ready and first_obstacle(round_.facts[run], restored.TO_GO_ON) is None
+    facts = round_.facts[run]
+    ready = round_.watches[run].restored is restored.State.TO_TELL and run not in facts.transcript.told
+    return ready and first_obstacle(facts, restored.TO_GO_ON) is None
 
 
 def _message(round_: Round, runs: Sequence[str]) -> TellLauncher:
