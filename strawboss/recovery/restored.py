@@ -58,7 +58,7 @@ class Event(Enum):
     KEY_MISSING = "key not confirmed"
     NOT_REACHABLE = "worktree child not reachable yet"
     NOT_TOLD = "worktree child not to be told"
-    CHANGED = "pane changed or still open: key unclosed"
+    CHANGED = "pane changed or still open, key unclosed"
     UNSEEN = "cannot be seen whether the pane is gone"
     PANE_GONE = "pane gone"
     STEP_FAILED = "a step failed"
@@ -67,7 +67,7 @@ class Event(Enum):
     PUT = "message accepted by the session"
     NOT_NOW = "session is compacting or cannot be asked"
     DROPPED = "message dropped by the session"
-    TAKEN = "message seen in the session: key resumed"
+    TAKEN = "message seen in the session, key resumed"
 
 
 # spec/1 in one place. A managed-worktree run takes the road over CONTINUED, or straight to TO_TELL; never over CLOSING.

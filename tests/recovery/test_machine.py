@@ -93,3 +93,11 @@ def reached(table: Mapping[Any, Any], start: Any) -> set[Any]:
 
 def into(table: Mapping[Any, Any], state: Any) -> set[Any]:
     return {event for (_, event), other in table.items() if other is state}
+
+
+@each_machine
+def test_no_label_ends_early_in_the_picture(machine: Any) -> None:
+    _, states, events, _, _ = machine
+    assert not any(set(":;\n") & set(event.value) for event in events)
+    assert len({event.value for event in events}) == len(events)
+    assert len({state.value for state in states}) == len(states)

@@ -1,0 +1,121 @@
+"""Who may import whom, and what the core may not touch. `lint-imports` holds the same in scripts/test."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+from strawboss.recovery import nudge, restored
+from strawboss.recovery.machine import mermaid
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "strawboss"
+CORE = sorted((PACKAGE / "recovery").rglob("*.py"))
+
+# All the core needs of the standard library: shapes and words. Everything that touches the world is elsewhere.
+PURE = frozenset(
+    {
+        "__future__",
+        "collections",
+        "collections.abc",
+        "dataclasses",
+        "datetime",
+        "enum",
+        "json",
+        "re",
+        "typing",
+    }
+)
+# Built in, so never imported, and not pure.
+WORLDLY = frozenset(
+    {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "globals", "id", "hash"}
+)
+# Methods of pure modules that ask the clock or the machine's time zone.
+CLOCKS = frozenset({"now", "today", "utcnow", "astimezone", "localtime"})
+
+LAYERS = {
+    "recovery": {"recovery"},
+    "runs": {"runs", "recovery"},
+    "replay": {"replay", "runs", "herdr", "intercom", "recovery"},
+}
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            yield node.module or ""
+            yield from (f"{node.module}.{name.name}" for name in node.names if node.module == "strawboss")
+
+
+def parse(path: Path) -> ast.AST:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_the_import_contracts_hold(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "path", [os.fspath(ROOT), *sys.path])
+    status = lint_imports(config_filename="pyproject.toml", no_cache=True)
+    assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", CORE, ids=name_of)
+def test_the_core_imports_itself_and_nothing_that_touches_the_world(path: Path) -> None:
+    foreign = {
+        module
+        for module in imported(parse(path))
+        if module not in PURE and not module.startswith("strawboss.recovery") and module != "strawboss"
+    }
+    assert foreign == set()
+
+
+@pytest.mark.parametrize("path", CORE, ids=name_of)
+def test_the_core_asks_no_clock_and_no_builtin_that_does(path: Path) -> None:
+    used = set()
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name):
+                used.add(node.func.id)
+            elif isinstance(node.func, ast.Attribute) and node.func.attr in CLOCKS:
+                used.add(f".{node.func.attr}")
+    assert used & WORLDLY == set()
+    assert not {name for name in used if name.startswith(".")}
+
+
+@pytest.mark.parametrize(("package", "allowed"), LAYERS.items(), ids=LAYERS)
+def test_a_package_knows_only_those_below_it(package: str, allowed: set[str]) -> None:
+    known = {
+        module.split(".")[1]
+        for path in (PACKAGE / package).rglob("*.py")
+        for module in imported(parse(path))
+        if module.startswith("strawboss.")
+    }
+    assert known <= allowed
+
+
+def test_modules_of_the_core_stay_small() -> None:
+    assert {
+        name_of(path): lines for path in CORE if (lines := len(path.read_text().splitlines())) > 400
+    } == {}
+
+
+@pytest.mark.parametrize(("name", "machine"), [("nudge", nudge), ("restored", restored)])
+def test_the_pictures_in_the_docs_are_the_tables(name: str, machine: object) -> None:
+    page = (ROOT / "docs" / "state-machines.md").read_text(encoding="utf-8")
+    [picture] = re.findall(rf"## {name}\n.*?```mermaid\n(.*?)\n```", page, re.DOTALL)[:1]
+    assert picture == mermaid(machine.TRANSITIONS, machine.State.WATCHING)  # type: ignore[attr-defined]
