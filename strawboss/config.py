@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,11 +10,14 @@ from typing import Annotated, Literal
 import msgspec
 import yaml
 
+from strawboss import places
 from strawboss.plain import plain
 from strawboss.recovery.settings import LOOK_SECONDS, TURN_STARTING_TYPES, Settings
 
 SIZE_LIMIT = 256 * 1024
 SHOWN = 60
+PATHS = "paths."
+NULL = "tag:yaml.org,2002:null"
 
 OVERRIDES = {
     "STRAWBOSS_INTERVAL": "interval",
@@ -31,9 +34,9 @@ EXPECTED = {
     "restored": "on or off",
     "turn_starting_types": "a list of custom message types, for example [my_wake]",
     "paths": "a mapping with herdr_socket, intercom_directory or state",
-    "paths.herdr_socket": "the path of herdr's socket",
-    "paths.intercom_directory": "the directory with pi-intercom's broker.sock",
-    "paths.state": "a directory for logs and locks",
+    "paths.herdr_socket": "the absolute path of herdr's socket",
+    "paths.intercom_directory": "the absolute path of the directory with pi-intercom's broker.sock",
+    "paths.state": "the absolute path of a directory for logs and locks",
 }
 
 
@@ -66,21 +69,33 @@ class Config(msgspec.Struct, frozen=True):
         )
 
 
+SHAPES = {field.name: field.type for field in msgspec.structs.fields(Config)} | {
+    PATHS + name: str for name in Paths.__struct_fields__
+}
+
+
 def load_config(file: Path, environment: Mapping[str, str]) -> Config:
     """The config in `file` (defaults when there is none) with the overrides of `environment`; raises ConfigError."""
     root = _composed(file)
     _check_keys(file, root, "")
-    values: dict[str, object] = {}
-    origins: dict[str, str] = {}
-    for key, node in _members(root):
-        values[key], origins[key] = _constructed(node), f"{file}:{node.start_mark.line + 1}: {key}"
-    for variable, key in OVERRIDES.items():
-        if environment.get(variable, "").strip():
-            values[key], origins[key] = _scalar(environment[variable]), variable
-    config = Config()
-    for key, value in values.items():
-        config = msgspec.structs.replace(config, **{key: _checked(key, value, origins[key])})
-    return config
+    written = {
+        key: (_constructed(node), f"{file}:{node.start_mark.line + 1}: {key}")
+        for key, node in _leaves(root, "")
+    }
+    written |= {
+        key: (_scalar(environment[variable]), variable)
+        for variable, key in OVERRIDES.items()
+        if environment.get(variable, "").strip()
+    }
+    values = {key: _checked(key, *each) for key, each in written.items()}
+    paths = {key.removeprefix(PATHS): values.pop(key) for key in list(values) if key.startswith(PATHS)}
+    return msgspec.structs.replace(Config(paths=msgspec.structs.replace(Paths(), **paths)), **values)
+
+
+def state_directory(config: Config, environment: Mapping[str, str]) -> Path:
+    """For logs and locks: `STRAWBOSS_STATE_DIR`, else `paths.state`, else the platform's."""
+    overridden = environment.get("STRAWBOSS_STATE_DIR", "").strip()
+    return Path(config.paths.state) if config.paths.state and not overridden else places.state_directory()
 
 
 def _composed(file: Path) -> yaml.MappingNode:
@@ -97,7 +112,7 @@ def _composed(file: Path) -> yaml.MappingNode:
         root = yaml.compose(content.decode(), Loader=yaml.SafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(_not_yaml(file, error)) from error
-    if root is None or root.tag == "tag:yaml.org,2002:null":
+    if root is None or root.tag == NULL:
         return yaml.MappingNode("tag:yaml.org,2002:map", [])
     if not isinstance(root, yaml.MappingNode):
         raise ConfigError(f"{file}:1: expected lines like `interval: 15`, not {_shown(_constructed(root))}")
@@ -111,8 +126,14 @@ def _not_yaml(file: Path, error: Exception) -> str:
     return f"{where}: not valid YAML ({plain(str(problem))[:SHOWN]}); write lines like `interval: 15`"
 
 
-def _members(mapping: yaml.MappingNode) -> list[tuple[str, yaml.Node]]:
-    return [(str(key.value), value) for key, value in mapping.value]
+def _leaves(mapping: yaml.MappingNode, prefix: str) -> Iterator[tuple[str, yaml.Node]]:
+    """Every key with its value, those of `paths` by their own names."""
+    for key, value in mapping.value:
+        name = prefix + str(key.value)
+        if name + "." == PATHS and isinstance(value, yaml.MappingNode):
+            yield from _leaves(value, PATHS)
+        elif name + "." != PATHS or value.tag != NULL:
+            yield name, value
 
 
 def _check_keys(file: Path, mapping: yaml.MappingNode, prefix: str) -> None:
@@ -125,8 +146,8 @@ def _check_keys(file: Path, mapping: yaml.MappingNode, prefix: str) -> None:
         if name in seen:
             raise ConfigError(f"{where}: {name} is set twice; keep one of the two lines")
         seen.add(name)
-        if name == "paths" and isinstance(value, yaml.MappingNode):
-            _check_keys(file, value, "paths.")
+        if name + "." == PATHS and isinstance(value, yaml.MappingNode):
+            _check_keys(file, value, PATHS)
 
 
 def _suggestion(name: str, prefix: str) -> str:
@@ -152,14 +173,19 @@ def _scalar(text: str) -> object:
 
 
 def _checked(key: str, value: object, origin: str) -> object:
-    shape = next(field.type for field in msgspec.structs.fields(Config) if field.name == key)
     try:
-        return msgspec.convert(value, shape, strict=False)
-    except msgspec.ValidationError as error:
-        member = str(error).rpartition("`$.")[2].rstrip("`") if "`$." in str(error) else ""
-        if isinstance(value, dict) and f"{key}.{member}" in EXPECTED:
-            key, value, origin = f"{key}.{member}", value.get(member), f"{origin}.{member}"
+        checked = msgspec.convert(value, SHAPES[key], strict=False)
+        return _absolute(str(checked)) if key.startswith(PATHS) else checked
+    except (msgspec.ValidationError, ValueError, RuntimeError) as error:
         raise ConfigError(f"{origin}: expected {EXPECTED[key]}, not {_shown(value)}") from error
+
+
+def _absolute(path: str) -> str:
+    """A relative one would mean another place in every session; raises ValueError."""
+    expanded = Path(path).expanduser()
+    if not expanded.is_absolute():
+        raise ValueError(path)
+    return str(expanded)
 
 
 def _shown(value: object) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import filelock
 
 from strawboss import places
-from strawboss.config import Config, ConfigError, load_config
+from strawboss.config import Config, ConfigError, load_config, state_directory
 from strawboss.files import make_private_directory
 from strawboss.herdr.client import Herdr
 from strawboss.intercom.client import Intercom
@@ -62,8 +62,7 @@ class Patient:
 
     @property
     def state(self) -> Path:
-        configured = self.config.paths.state
-        return Path(configured).expanduser() if configured else places.state_directory()
+        return state_directory(self.config, self.environment)
 
     def package(self, name: str) -> Package | None:
         return next(

@@ -20,7 +20,7 @@ import filelock
 import msgspec
 
 from strawboss import places
-from strawboss.config import Config, ConfigError, load_config
+from strawboss.config import Config, ConfigError, load_config, state_directory
 from strawboss.files import FILE_MODE, make_private_directory
 from strawboss.launcher import reason_to_stay_off
 from strawboss.logs import Log
@@ -120,7 +120,7 @@ class Process:
             config = load_config(places.config_file(), self._environment)
         except ConfigError as error:
             return self._stay_off(str(error), warn=True)
-        state = Path(config.paths.state).expanduser() if config.paths.state else places.state_directory()
+        state = state_directory(config, self._environment)
         self.log.close()
         self.log = Log(state / "logs", file_name(started.id))
         try:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strawboss.config import EXPECTED, SIZE_LIMIT, Config, ConfigError, Paths, load_config
+from strawboss.config import EXPECTED, SIZE_LIMIT, Config, ConfigError, Paths, load_config, state_directory
 from strawboss.recovery.settings import TURN_STARTING_TYPES, Settings
 
 WHOLE = """
@@ -43,7 +43,7 @@ def test_without_a_file_the_defaults_hold(file: Path) -> None:
     assert Config().settings == Settings()
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
+@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "paths:\n  # state: /x\n"])
 def test_an_empty_file_says_nothing(file: Path, text: str) -> None:
     file.write_text(text)
     assert load_config(file, {}) == Config()
@@ -76,6 +76,22 @@ def test_the_environment_overrides_the_file(file: Path, variables: dict[str, str
     assert load_config(file, variables) == config
 
 
+def test_a_home_in_a_path_is_meant(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/user")
+    file.write_text("paths:\n  state: ~/straw\n")
+    assert load_config(file, {}).paths.state == "/home/user/straw"
+
+
+def test_the_state_directory_is_of_the_environment_the_config_or_the_platform(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("STRAWBOSS_STATE_DIR", "/by/environment")
+    configured = Config(paths=Paths(state="/by/config"))
+    assert state_directory(configured, {}) == Path("/by/config")
+    assert state_directory(configured, {"STRAWBOSS_STATE_DIR": "/by/environment"}) == Path("/by/environment")
+    assert state_directory(Config(), {}) == Path("/by/environment")
+
+
 def test_an_override_replaces_even_a_value_that_is_wrong(file: Path) -> None:
     file.write_text("interval: never\n")
     assert load_config(file, {"STRAWBOSS_INTERVAL": "3"}).interval == 3
@@ -99,7 +115,12 @@ def test_an_override_replaces_even_a_value_that_is_wrong(file: Path) -> None:
         ),
         ("turn_starting_types: [3]\n", ":1: turn_starting_types: expected a list"),
         ("paths: /tmp\n", ":1: paths: expected a mapping with herdr_socket"),
-        ("paths:\n  state: [1]\n", "paths.state: expected a directory for logs and locks, not '[1]'"),
+        (
+            "paths:\n  state: [1]\n",
+            ":2: paths.state: expected the absolute path of a directory for logs and locks",
+        ),
+        ("paths:\n  state: logs\n", ":2: paths.state: expected the absolute path"),
+        ("paths:\n  herdr_socket:\n", ":2: paths.herdr_socket: expected the absolute path"),
         ("interval: .nan\n", ":1: interval: expected seconds"),
         ("interval: null\n", ":1: interval: expected seconds"),
     ],
