@@ -7,12 +7,12 @@ from typing import Any
 
 from standins.herdr import describe, spaces
 from standins.herdr.agent import STATES
+from standins.herdr.command import PROTOCOL, VERSION
 from standins.herdr.layout import Pane
 from standins.herdr.lookup import OK, Params, RefusedError, find_pane, find_workspace, live_pane
 from standins.herdr.session import Session
 from standins.herdr.terminal import KEYS, ROWS
 
-VERSION, PROTOCOL = "0.8.0", 20
 Method = Callable[[Session, Params], dict[str, Any]]
 
 

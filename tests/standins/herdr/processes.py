@@ -40,7 +40,8 @@ def foreground_processes(shell: int) -> list[dict[str, Any]]:
     if group is None:
         return []
     tree = sorted(_descendants(shell) | _descendants(group))
-    return [entry(pid) for pid in tree if (fields := stat_fields(pid)) and int(fields[GROUP]) == group]
+    members = [pid for pid in tree if (fields := stat_fields(pid)) and int(fields[GROUP]) == group]
+    return [told for told in map(entry, members) if told["name"]]  # the others have ended meanwhile
 
 
 def entry(pid: int) -> dict[str, Any]:
