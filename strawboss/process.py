@@ -165,7 +165,7 @@ class Process:
             self._link.wait(max(began + config.interval - time.monotonic(), 0), self._is_replaced)
 
     def _try_to_look(self, session: Session) -> None:
-        """A look that breaks counts as not made; the next one comes."""
+        """A look that breaks counts as not made, and the user can see that; the next one comes."""
         try:
             with _pulse():
                 look = session.look()
@@ -173,10 +173,11 @@ class Process:
             return
         except Exception:
             self.log.failed("look failed")
+            self._look, self._note = None, f"strawboss: the last look failed; see {self.log.file}"
             return
         if not self._is_replaced():
             self._look, self._looked_at = look, time.monotonic()
-        self._show(status_line(look))
+            self._show(status_line(look))
 
     def _show(self, line: str | None) -> None:
         if line != self._shown:
