@@ -25,9 +25,10 @@ class Refuse(Exception):  # noqa: N818 - what an answer raises to be an error
 
 
 def launcher_file(directory: Path) -> Path:
-    """A launcher's session file as pi has it after the first prompt."""
+    """A launcher's session file as pi has it after the first prompt; one that is there is gone on with."""
     file = directory / f"2026-12-01T21-46-26-423Z_{SESSION}.jsonl"
-    file.write_bytes(text(header(SESSION), message("user", content="hello")))
+    if not file.exists():
+        file.write_bytes(text(header(SESSION), message("user", content="hello")))
     return file
 
 
