@@ -163,8 +163,10 @@ def test_a_child_without_pane_script_or_session_is_given_up_after_four_looks_unt
     assert desk.memory.watches[RUN].nudge.value == "given up"
     for name in changes:
         setattr(desk, name, getattr(usual, name))
+    desk.forget()
     desk.look_times(5)
     assert desk.effects() == []  # given up, and silently
+    assert desk.did(ListSessions) == []
     desk.restart()
     desk.look_times(2)
     assert len(desk.did(SendIntercom)) == 1

@@ -8,7 +8,7 @@ from recovery.given import BOSS_PANE, NEW, RUN, SEEN, UNKNOWN, key
 
 from strawboss.recovery import restored as machine
 from strawboss.recovery.acts.go_on import ROADS
-from strawboss.recovery.commands import ListPanes
+from strawboss.recovery.commands import ListPanes, ListSessions
 from strawboss.recovery.evidence import RunFiles, Transcript
 
 CLOSING = Transcript((SEEN, key("closing", terminal=NEW)))
@@ -44,3 +44,4 @@ def test_what_is_under_way_costs_one_list_a_look() -> None:
     desk.forget()
     desk.look_times(5)
     assert len(desk.did(ListPanes)) == 5
+    assert desk.did(ListSessions) == []

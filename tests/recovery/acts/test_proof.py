@@ -46,6 +46,7 @@ each_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINE
         ([(0, "a")], "FOUND_ONCE"),
         ([(0, "a"), (15, "a")], "FOUND_TWICE"),
         ([(0, "a"), (14, "a")], "FOUND_TWICE"),  # timers are not exact
+        ([(0, "a"), (13.5, "a")], "FOUND_TWICE"),
         ([(0, "a"), (13, "a")], "FOUND_ONCE"),
         ([(0, "a"), (5, "a"), (10, "a")], "FOUND_ONCE"),
         ([(0, "a"), (5, "a"), (15, "a")], "FOUND_TWICE"),
