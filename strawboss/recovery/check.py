@@ -146,6 +146,7 @@ class Round:
                 files,
                 transcript,
                 keys.get(run, NOTHING),
+                ran_in=self.watches[run].ran_in,
             )
             self.facts[run] = facts
             file = facts.script.session_file if facts.script else self.watches[run].session_file

@@ -49,6 +49,7 @@ class Facts:
     roster: Roster | Unknown = NOT_ASKED
     panes: Panes | Unknown = NOT_ASKED
     processes: Processes | Unknown = NOT_ASKED
+    ran_in: str | None = None  # a terminal this process saw it run in, though that could not be noted
     handed_over: bool = False  # this look saw it run in another terminal than noted before
 
     @property

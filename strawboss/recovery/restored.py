@@ -118,6 +118,8 @@ def state_of(keys: RunKeys, watched: State) -> State:
         return State.RESUMED
     if keys.gave_up is not None:
         return State.GAVE_UP
+    if watched is State.CLOSING and keys.closing is None:
+        return State.WATCHING  # `unclosed` is in the file, whatever the reply to it was
     if watched in UNDER_WAY or watched in FINAL:
         return watched
     if keys.closing is not None:
@@ -225,7 +227,7 @@ def restore_happened(facts: Facts) -> Verdict:
         return unknown(condition, "it was never seen running")
     if facts.keys.pane not in (None, pane.id):
         return unknown(condition, f"it was seen running in another pane, {facts.keys.pane}")
-    if pane.terminal == facts.keys.terminal:
+    if pane.terminal in {facts.keys.terminal, facts.ran_in}:
         return no(condition, "same terminal: the run itself, or a person's pi")
     return yes(condition)
 

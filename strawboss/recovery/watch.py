@@ -29,9 +29,10 @@ class Watch:
     """One run since the session start.
 
     `settled`: the condition that rules the run out until the next session start. `noted`: its `seen` key is written,
-    or it cannot be. `obstacle`: that of the machine to be named, `machine`. `unreachable`, `puts`: how often the
-    worktree child was out of reach, how often the message was put. `maybe_put`: a process that died may have put it,
-    and it may still be queued; only a settled session shows that it is not.
+    or it cannot be. `ran_in`: where this process saw it run without being able to note it. `obstacle`: that of the
+    machine to be named, `machine`. `unreachable`, `puts`: how often the worktree child was out of reach, how often the
+    message was put. `maybe_put`: a process that died may have put it, and it may still be queued; only a settled session
+    shows that it is not.
     """
 
     name: str = ""
@@ -45,6 +46,7 @@ class Watch:
     restored_misses: int = 0
     restored_obstacle: Verdict | None = None
     noted: bool = False
+    ran_in: str | None = None
     note_misses: int = 0
     unreachable: int = 0
     puts: int = 0
@@ -74,10 +76,12 @@ class Watch:
     def with_keys(self, keys: RunKeys, surface: str) -> Watch:
         """`surface`: the pane its launch script names. A note of another pane (an earlier attempt's) is none."""
         is_noted = keys.terminal is not None and keys.pane in (None, surface)
+        state = restored.state_of(keys, self.restored)
         return replace(
             self,
             nudge=nudge.state_of(keys, self.nudge),
-            restored=restored.state_of(keys, self.restored),
+            restored=state,
+            restored_found=self.restored_found if state is self.restored else None,
             noted=self.noted or is_noted,
         )
 

@@ -43,6 +43,9 @@ def note_running(round_: Round, run: str, pane: Pane) -> Commands:
         keys = replace(facts.keys, terminal=pane.terminal, pane=pane.id)
         round_.facts[run] = replace(facts, keys=keys, handed_over=facts.keys.terminal is not None)
         round_.watches[run] = replace(round_.watches[run], noted=True)
+    else:
+        # What was seen holds for this process all the same: a pi there is no restored one.
+        round_.watches[run] = replace(round_.watches[run], ran_in=pane.terminal)
 
 
 def move(round_: Round, run: str, event: restored.Event) -> None:

@@ -1,0 +1,86 @@
+"""The evidence of one launcher and its runs, as the adapters would give it. Both searches build their answers here."""
+
+from __future__ import annotations
+
+from strawboss.recovery.evidence import (
+    Activity,
+    Clock,
+    Entry,
+    Launcher,
+    LaunchScript,
+    Pane,
+    Peer,
+    Policy,
+    Process,
+    RunFiles,
+    Tail,
+    Worktree,
+)
+from strawboss.recovery.settings import Settings
+from strawboss.recovery.verdict import Unknown
+
+LAUNCHER = Launcher(id="launcher", name="boss", file="/s/launcher.jsonl", cwd="/w", pid=10, pane="w1:p1")
+LAUNCHER_PEER = Peer("launcher", 10, "busy", epoch="e1", pane="w1:p1", located=True)
+LAUNCHER_PANE = Pane("w1:p1", "t0", "pi", "idle", LAUNCHER.file)
+SETTINGS = Settings()
+WALL = 1_760_000_000.0
+KINDS = ("ordinary", "worktree", "persistent")
+LAST_EVENT = {"waiting": "agent_end", "done": "session_shutdown"}
+UNREADABLE = Unknown("cannot be read")
+
+
+def clock(seconds: float, *, wall: float | None = None) -> Clock:
+    return Clock(WALL + (seconds if wall is None else wall), seconds)
+
+
+def session_file(run: str) -> str:
+    return f"/s/2026-01-01T00-00-00-000Z_{run}-0a1b2c3d-4e5f6a7b-8c9d.jsonl"
+
+
+def script_path(run: str, name: str = "zeta") -> str:
+    return f"/a/artifacts/{LAUNCHER.id}/subagent-scripts/{name}-{run}.sh"
+
+
+def session_id(run: str) -> str:
+    return f"session-of-{run}"
+
+
+def files(run: str, kind: str, surface: str, *, ended: bool | Unknown = False) -> RunFiles:
+    script = LaunchScript(
+        script_path(run),
+        "zeta",
+        session_file(run),
+        surface,
+        auto_exit=True,
+        persistent=kind == "persistent",
+    )
+    worktree = Worktree("active", surface, "/w/tree", "zeta") if kind == "worktree" else None
+    return RunFiles(script, ended, Policy("public", persistent=False), worktree)
+
+
+def activity(phase: str) -> Activity:
+    return Activity(phase, LAST_EVENT.get(phase, "tool_start"), WALL - 60)
+
+
+def child_processes(run: str) -> tuple[Process, ...]:
+    return (
+        Process(50, name="bash", argv=("bash", script_path(run))),
+        Process(51, name="pi", argv=("pi",)),
+    )
+
+
+PLAIN = (Process(61, name="pi", argv=("pi",)),)
+SHELL = (Process(71, name="bash", argv=("bash",)),)
+
+
+def tail(run: str, *, cut: bool) -> Tail:
+    asked = Entry("a", None, "message", "2026-01-01T00:00:00Z", role="user")
+    at = "2026-01-01T00:00:01Z"
+    calls = (("c1", "bash", ""),) if cut else ()
+    reason = "toolUse" if cut else "stop"
+    answer = Entry("b", "a", "message", at, role="assistant", stop_reason=reason, calls=calls)
+    return Tail(session_id(run), (asked, answer))
+
+
+def child_peer(run: str, pane: str, status: str = "idle") -> Peer:
+    return Peer(session_id(run), 51, status, epoch="e2", pane=pane, located=True)

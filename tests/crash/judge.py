@@ -1,0 +1,252 @@
+"""The judge of both searches: what really happened to each run, and the invariants I1 to I8 as named checks.
+
+It keeps its own record of real effects. The core's keys are evidence here, never the measure: a run whose key says
+`nudged` was asked only if a message left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from strawboss.recovery.commands import Command, Effect, Read
+from strawboss.recovery.evidence import KeyEntry
+
+Check = Callable[..., str | None]
+RECORDS: Final = frozenset({"gaveUp", "lost", "nudged"})  # keys that end a run for good
+TAKEN_BACK: Final = (
+    "took that back"  # the one give-up without a key: it is said once a session start (spec/1)
+)
+
+
+class BrokenInvariantError(AssertionError):
+    """An invariant does not hold. `name`: which one."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name}: {why}")
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What the world knows of a run at the moment of an act, whatever it told the core.
+
+    `occupant` of its pane: child | restored | person | shell | nobody | unknown. `doubts`: evidence that this look
+    asked for and did not get, or never asked for.
+    """
+
+    kind: str  # ordinary | worktree | persistent
+    tracked: bool
+    reported: bool
+    occupant: str
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What really happened to one run. `keys`: those that are in the file. `queued`: messages on their way to the session.
+
+    `warned`: give-up warnings in this session start; `asked_keys`: keys the look under way has asked for;
+    `key_warnings`: which unconfirmed keys were warned of in this session start.
+    """
+
+    keys: tuple[KeyEntry, ...] = ()
+    asked: int = 0
+    closed: int = 0
+    continued: int = 0
+    queued: int = 0
+    told: int = 0
+    warned: int = 0
+    ever_warned: bool = False
+    asked_keys: frozenset[str] = frozenset()
+    key_warnings: frozenset[str] = frozenset()
+
+    def has(self, key: str) -> bool:
+        return any(entry.key == key for entry in self.keys)
+
+    @property
+    def closing(self) -> bool:
+        """Whether the last word on the close is `closing`."""
+        last = [entry.key for entry in self.keys if entry.key in {"closing", "unclosed"}]
+        return last[-1:] == ["closing"]
+
+    @property
+    def ended(self) -> bool:
+        return self.has("resumed") or self.has("gaveUp") or self.has("nudged")
+
+    def at_session_start(self) -> Record:
+        return replace(self, warned=0, asked_keys=frozenset(), key_warnings=frozenset())
+
+    def at_look_start(self) -> Record:
+        return replace(self, asked_keys=frozenset())
+
+
+# -- the invariants: each is asked right before the act, with the record and the truth ---------------------------
+
+
+def key_before_asking(record: Record, truth: Truth) -> str | None:
+    return None if record.has("nudged") else "the report request leaves before its nudged key is in the file"
+
+
+def key_before_closing(record: Record, truth: Truth) -> str | None:
+    return None if record.closing else "the pane is closed without a closing key in the file"
+
+
+def key_before_continuing(record: Record, truth: Truth) -> str | None:
+    return (
+        None
+        if record.has("continued")
+        else "the child is told to go on before its continued key is in the file"
+    )
+
+
+def key_before_telling(record: Record, truth: Truth) -> str | None:
+    if truth.kind == "worktree" or record.closing:
+        return None
+    return "the launcher is told to resume a run without a closing key in the file"
+
+
+def message_before_resumed(record: Record, truth: Truth) -> str | None:
+    return None if record.told else "the resumed key is written before the message is in the session"
+
+
+def asked_once(record: Record, truth: Truth) -> str | None:
+    return None if not record.asked else "the child is asked for its report a second time"
+
+
+def closed_once(record: Record, truth: Truth) -> str | None:
+    return None if not record.closed else "its pane is closed a second time"
+
+
+def continued_once(record: Record, truth: Truth) -> str | None:
+    return None if not record.continued else "the child is told to go on a second time"
+
+
+def told_once(record: Record, truth: Truth) -> str | None:
+    return None if not record.told + record.queued else "a second message tells the launcher to resume it"
+
+
+def evidence_is_whole(record: Record, truth: Truth) -> str | None:
+    doubts = (
+        *truth.doubts,
+        *(["it is tracked"] if truth.tracked else []),
+        *(["it has reported"] if truth.reported else []),
+        *(["it is persistent"] if truth.kind == "persistent" else []),
+    )
+    return f"acts although {', '.join(doubts)}" if doubts else None
+
+
+def only_ordinary_panes(record: Record, truth: Truth) -> str | None:
+    return None if truth.kind == "ordinary" else f"closes the pane of a {truth.kind} run"
+
+
+def only_restored_panes(record: Record, truth: Truth) -> str | None:
+    return None if truth.occupant == "restored" else f"closes a pane that holds: {truth.occupant}"
+
+
+def only_the_child(record: Record, truth: Truth) -> str | None:
+    return None if truth.occupant == "child" else f"asks for a report in a pane that holds: {truth.occupant}"
+
+
+def pane_before_telling(record: Record, truth: Truth) -> str | None:
+    if truth.kind == "worktree" or record.closed or truth.occupant in {"nobody", "shell", "unknown"}:
+        return None
+    return f"says that the pane is closed while it holds: {truth.occupant}"
+
+
+def unreported_when_told(record: Record, truth: Truth) -> str | None:
+    return "tells the launcher of a run that has reported" if truth.reported else None
+
+
+def one_warning(record: Record, truth: Truth) -> str | None:
+    return None if not record.warned else "a second warning for one run in one session start"
+
+
+def no_warning_after_the_last(record: Record, truth: Truth) -> str | None:
+    settled = record.ever_warned and any(record.has(key) for key in RECORDS)
+    if settled and not record.asked_keys & RECORDS:
+        return "warns again of a give-up that was recorded"
+    return None
+
+
+def recorded_before_warned(record: Record, truth: Truth) -> str | None:
+    return None if record.asked_keys & RECORDS else "warns of a give-up without recording it first"
+
+
+# Which checks each act must pass. I3 (same evidence, same decision) and I4 (it converges) are about whole looks and
+# histories: `search.py` and `simulator.py` check them. I8 is `is_no_typing`.
+INVARIANTS: Mapping[str, tuple[tuple[str, Check], ...]] = {
+    "ask": (
+        ("I1", key_before_asking),
+        ("I2", asked_once),
+        ("I5", evidence_is_whole),
+        ("I5", only_the_child),
+    ),
+    "close": (
+        ("I1", key_before_closing),
+        ("I2", closed_once),
+        ("I5", evidence_is_whole),
+        ("I5", only_ordinary_panes),
+        ("I6", only_restored_panes),
+    ),
+    "continue": (("I1", key_before_continuing), ("I2", continued_once), ("I5", evidence_is_whole)),
+    "tell": (
+        ("I1", key_before_telling),
+        ("I2", told_once),
+        ("I5", unreported_when_told),
+        ("I5", pane_before_telling),
+    ),
+    "resumed": (("I1", message_before_resumed),),
+    "give up": (("I7", one_warning), ("I7", no_warning_after_the_last), ("I7", recorded_before_warned)),
+    "take back": (("I7", one_warning),),
+}
+
+
+def judge(act: str, record: Record, truth: Truth) -> None:
+    """Raise the first invariant that the act would break."""
+    for name, check in INVARIANTS[act]:
+        why = check(record, truth)
+        if why is not None:
+            raise BrokenInvariantError(name, why)
+
+
+def is_no_typing(command: Command) -> None:
+    """I8: there is no command that types; one that is not known may be one."""
+    if not isinstance(command, Read | Effect):
+        raise BrokenInvariantError("I8", f"{type(command).__name__} is no command of the core")
+
+
+def has_converged(record: Record, truth: Truth) -> None:
+    """I4, after the fair continuation: done, given up or untouched, and nothing half done."""
+    if truth.tracked or truth.reported or record.ended:
+        return
+    if record.closing:
+        raise BrokenInvariantError("I4", "its closing key is neither followed up nor taken back")
+    if record.closed:
+        raise BrokenInvariantError("I4", "its pane is closed and nobody was told")
+    if record.told or record.queued:
+        raise BrokenInvariantError("I4", "the launcher was told and no key says so")
+    if record.continued or record.has("continued"):
+        raise BrokenInvariantError("I4", "the child was told to go on and the launcher does not know")
+
+
+@dataclass(slots=True)
+class Warnings:
+    """Which warning is about which run, by the run id or session file it names."""
+
+    runs: Mapping[str, str] = field(default_factory=dict)  # run id -> session file
+
+    def of(self, text: str) -> Iterator[str]:
+        return (run for run, file in self.runs.items() if run in text or file in text)
+
+
+def warned(record: Record, truth: Truth, text: str) -> Record:
+    """The record after that warning about the run, if it may be said."""
+    if "could not confirm its" in text:
+        key = text.partition("could not confirm its ")[2].partition(" key")[0]
+        if key in record.key_warnings:
+            raise BrokenInvariantError("I7", f"a second warning about the {key} key in one session start")
+        return replace(record, key_warnings=record.key_warnings | {key})
+    judge("take back" if TAKEN_BACK in text else "give up", record, truth)
+    return replace(record, warned=record.warned + 1, ever_warned=True)

@@ -1,0 +1,493 @@
+"""One look of one history of the exhaustive search: evidence by choice, effects with every outcome, kills around them.
+
+Evidence is chosen only when the core asks for it, so what cannot matter is never multiplied. At every effect there are
+four outcomes; around every effect the process may be killed and started again with an empty memory, by itself (a
+reload: what the session has queued stays queued) or with its launcher (what was queued is gone).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from crash import evidence
+from crash.judge import Record, Truth, BrokenInvariantError, Warnings, is_no_typing, judge, warned
+
+from strawboss.recovery import commands as c
+from strawboss.recovery import nudge, restored
+from strawboss.recovery.check import Look, Memory, check
+from strawboss.recovery.commands import Command, Outcome, Result, SessionState
+from strawboss.recovery.evidence import KeyEntry, Pane, RunFiles, Transcript
+from strawboss.recovery.watch import Watch
+
+INTERVAL = evidence.SETTINGS.interval
+NOW = evidence.clock(INTERVAL)  # every look; the memory's clocks are moved instead
+OUTCOMES = ("done", "failed", "done, reply lost", "not done, reply lost")
+PANES = ("script", "plain new", "plain same", "shell", "gone", "script new", "plain newer", "unknown")
+AFTER_CLOSE = ("gone", "shell last", "unknown")
+UNSAID = evidence.activity("active")
+MOVES = {"closing": ("pane", "terminal", "processes"), "continued": ("tail",)}
+GOOD: Mapping[str, tuple[str, ...]] = {  # what a continuation must see for the run to be recoverable
+    "registry": ("untracked",),
+    "activity": ("waiting", "active", "starting", "done"),
+    "files": ("known",),
+    "transcript": ("whole",),
+    "processes": ("known",),
+    "roster": ("idle", "busy", "absent"),
+    "tail": ("cut", "ended"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run in the world. `ran_in`: the terminal in which a look last saw its launch script run."""
+
+    id: str
+    kind: str
+    ran_in: str | None = None
+    reported: bool = False
+    record: Record = field(default_factory=Record)
+
+    @property
+    def surface(self) -> str:
+        return f"w1:p{self.id[0]}"
+
+    def killed(self, *, launcher: bool) -> Run:
+        """What outlives a process. A terminal that was noticed and not noted is forgotten (docs/assurance.md)."""
+        record = self.record.at_session_start()
+        noted = [str(entry.data["terminal"]) for entry in record.keys if entry.key == "seen"]
+        record = replace(record, queued=0 if launcher else record.queued)
+        return replace(self, ran_in=noted[-1] if noted else None, record=record)
+
+    def key(self) -> object:
+        record = self.record
+        keys = [(entry.key, entry.data.get("terminal")) for entry in record.keys]
+        keys = tuple(key for key, before in zip(keys, [None, *keys], strict=False) if key != before)
+        return (self.kind, self.ran_in, self.reported, keys, replace(record, keys=()))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    runs: tuple[Run, ...]
+    memory: Memory
+
+    def key(self, looks: int) -> object:
+        """Equal for states that the core cannot tell apart in that many looks to come.
+
+        The memory's count of keys is left out: it only tells whether the file lost some, and here it never does.
+        """
+        watches = tuple(_watch_key(self.memory.watches.get(run.id), looks) for run in self.runs)
+        return tuple(run.key() for run in self.runs), watches, self.memory.warned, self.memory.clock is None
+
+    def killed(self, *, launcher: bool) -> State:
+        """After a kill and a new start. `launcher`: its session went too, and with it what was queued."""
+        return State(tuple(run.killed(launcher=launcher) for run in self.runs), Memory())
+
+
+def _watch_key(watch: Watch | None, looks: int) -> object:
+    if watch is None:
+        return None
+    ended = watch.restored is restored.State.GIVEN_UP
+    counts = (
+        (watch.nudge_misses, nudge.MISSES),
+        (watch.restored_misses, restored.MISSES),
+        (watch.note_misses, restored.MISSES),
+        (watch.unreachable, restored.REACH_LOOKS),
+        (watch.puts, restored.PUTS),
+    )
+    return (
+        watch.nudge,
+        watch.nudge_found,
+        watch.restored,
+        watch.restored_found,
+        watch.restored_obstacle.condition if ended and watch.restored_obstacle else None,
+        watch.noted,
+        watch.ran_in,
+        watch.maybe_put,
+        watch.handover,
+        watch.settled is None,
+        tuple(count if count + looks >= end else 0 for count, end in counts),
+    )
+
+
+def rebased(memory: Memory) -> Memory:
+    """The memory as if the next look were at `NOW`: only how long ago a thing was found matters."""
+    watches = {
+        run: replace(
+            watch, nudge_found=_earlier(watch.nudge_found), restored_found=_earlier(watch.restored_found)
+        )
+        for run, watch in memory.watches.items()
+    }
+    return replace(memory, watches=watches, clock=evidence.clock(0))
+
+
+def _earlier(found: Any) -> Any:
+    return found and replace(found, at=max(found.at - INTERVAL, -INTERVAL))
+
+
+class CoveredError(Exception):
+    """An earlier path has been here: what differs is evidence that what follows does not read."""
+
+
+class Choices:
+    """One path through all choices: replays a prefix, then takes the first option of everything new."""
+
+    def __init__(self, prefix: list[tuple[str, int, int]]) -> None:
+        self.path = prefix
+        self._place = 0
+        self._replayed = len(prefix)
+
+    def choose(self, name: str, options: tuple[str, ...]) -> str:
+        if self._place == len(self.path):
+            self.path.append((name, 0, len(options)))
+        asked, chosen, count = self.path[self._place]
+        if (asked, count) != (name, len(options)):
+            raise BrokenInvariantError(
+                "I3", f"the same evidence, and now it asks for {name} instead of {asked}"
+            )
+        self._place += 1
+        return options[chosen]
+
+    @property
+    def are_new(self) -> bool:
+        """Whether no earlier path came this way."""
+        return self._place >= self._replayed
+
+    def next(self) -> Choices | None:
+        """The next path in order, or None after the last."""
+        path = list(self.path)
+        while path:
+            name, chosen, count = path.pop()
+            if chosen + 1 < count:
+                return Choices([*path, (name, chosen + 1, count)])
+        return None
+
+
+def killed_after(commands: int, look: Generator[Command, Any, Look]) -> Generator[Command, Any, Look]:
+    """The look of a process that dies after so many commands: nothing is remembered."""
+    answer: Any = None
+    for _ in range(commands):
+        answer = yield look.send(answer)
+    return Look((), Memory())
+
+
+class Activities(Mapping[str, Any]):
+    """Chooses what an activity file says only when it is read."""
+
+    def __init__(self, play: Play) -> None:
+        self._play = play
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._play.runs)
+
+    def __len__(self) -> int:
+        return len(self._play.runs)
+
+    def __getitem__(self, run: str) -> Any:
+        return self._play.activity(run)
+
+
+@dataclass(slots=True)
+class Play:
+    """One look of one history: answers the core's commands by choice, judges what it does.
+
+    `chosen`: what was chosen so far. `faults`: whether effects may fail and the world may change within the look.
+    `acting`: evidence with which this state's paths began to act, None: every path is followed to its end.
+    `kills`: the states in which a kill would leave the world, each with the number of commands before it.
+    """
+
+    state: State
+    choices: Choices
+    chosen: dict[str, str]
+    faults: bool = True
+    alphabet: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    acting: dict[object, dict[str, str]] | None = None
+    acted: bool = False
+    runs: dict[str, Run] = field(default_factory=dict)
+    script: list[tuple[Command, Any]] = field(default_factory=list)
+    kills: list[tuple[State, int]] = field(default_factory=list)
+    monotonic: float = 0.0
+
+    def play(self) -> State:
+        """The state after the look."""
+        self.runs = {run.id: replace(run, record=run.record.at_look_start()) for run in self.state.runs}
+        self.runs = {run: self._queue_moves(one) for run, one in self.runs.items()}
+        self._may_be_killed()
+        steps = check(evidence.LAUNCHER, evidence.SETTINGS, self.state.memory, NOW)
+        answer: Any = None
+        while True:
+            try:
+                command = steps.send(answer)
+            except StopIteration as end:
+                runs = (replace(run, record=run.record.at_look_start()) for run in self.runs.values())
+                return State(tuple(runs), rebased(end.value.memory))
+            is_no_typing(command)
+            self.script.append((command, "?"))
+            answer = ANSWERS[type(command)](self, command)
+            self.script[-1] = (command, answer)
+
+    def told(self, commands: int = 0) -> tuple[tuple[Command, Any], ...]:
+        """The script so far, or its first commands, with the activity as a plain mapping."""
+        plain = {run: self.activity(run) if f"activity {run}" in self.chosen else UNSAID for run in self.runs}
+        script = self.script[: commands or len(self.script)]
+        return tuple(
+            (command, plain if isinstance(answer, Activities) else answer) for command, answer in script
+        )
+
+    def _queue_moves(self, run: Run) -> Run:
+        """Between two looks a queued message is taken or dropped, or the session is still busy."""
+        if not run.record.queued:
+            return run
+        record = run.record
+        fate = self.choose(f"queue {run.id}", ("taken", "dropped", "queued") if self.faults else ("taken",))
+        if fate == "queued":
+            return run
+        return replace(run, record=replace(record, queued=0, told=record.told + (fate == "taken")))
+
+    # -- choices -----------------------------------------------------------------------------------------------
+
+    def choose(self, name: str, options: tuple[str, ...]) -> str:
+        """The same thing twice in one look is one choice."""
+        if name not in self.chosen:
+            self.chosen[name] = self.choices.choose(name, self._allowed(name, options))
+        return self.chosen[name]
+
+    def outcome(self, what: str, options: tuple[str, ...] = OUTCOMES) -> str:
+        if not self.faults:
+            return options[0]
+        self._skip_what_is_covered(what)
+        return self.choices.choose(what, self._allowed(what, options))
+
+    def _allowed(self, name: str, options: tuple[str, ...]) -> tuple[str, ...]:
+        allowed = self.alphabet.get(name.split()[0], options)
+        return tuple(option for option in options if option in allowed) or options
+
+    def _skip_what_is_covered(self, what: str) -> None:
+        """Once the core acts, evidence that no step of the act reads makes no other history (`acting`)."""
+        if self.acting is None or self.acted:
+            return
+        self.acted = True
+        read = {name: value for name, value in self.chosen.items() if self._is_read(name)}
+        ignored = {name: value for name, value in self.chosen.items() if name not in read}
+        if self.acting.setdefault((what, frozenset(read.items())), ignored) != ignored:
+            raise CoveredError
+
+    def _is_read(self, name: str) -> bool:
+        what, _, run = name.partition(" ")
+        if what not in {"activity", "roster"}:
+            return True
+        restored_here = self.chosen.get(f"pane {run}", "").startswith("plain")
+        return not restored_here or (what == "roster" and self.runs[run].kind == "worktree")
+
+    def known(self, name: str, *values: str) -> str:
+        """One of the values, or unknown; a continuation is fair and sees everything."""
+        return self.choose(name, (*values, "unknown") if self.faults else values)
+
+    def activity(self, run: str) -> Any:
+        phase = self.known(f"activity {run}", "waiting", "active", "starting", "done")
+        return evidence.UNREADABLE if phase == "unknown" else evidence.activity(phase)
+
+    # -- the reads ---------------------------------------------------------------------------------------------
+
+    def registry(self, _: c.ReadRegistry) -> Any:
+        tracked = {run: self.known(f"registry {run}", "untracked", "tracked") for run in self.runs}
+        if "unknown" in tracked.values():
+            return evidence.UNREADABLE
+        return frozenset(run for run, what in tracked.items() if what == "tracked")
+
+    def files(self, command: c.ReadRun) -> RunFiles:
+        run = self.runs[command.run]
+        if self.known(f"files {run.id}", "known") == "unknown":
+            return RunFiles(*[evidence.UNREADABLE] * 4)
+        return evidence.files(run.id, run.kind, run.surface)
+
+    def transcript(self, _: c.ReadTranscript) -> Any:
+        whole = self.choose("transcript", ("whole", "unknown", "torn") if self.faults else ("whole",))
+        if whole == "unknown":
+            return evidence.UNREADABLE
+        for run in self.runs.values():
+            if not run.reported and self.choose(f"result {run.id}", ("missing", "there")) == "there":
+                self.runs[run.id] = replace(run, reported=True)
+        keys = tuple(entry for run in self.runs.values() for entry in run.record.keys)
+        results = frozenset(evidence.session_file(run.id) for run in self.runs.values() if run.reported)
+        told = frozenset(run.id for run in self.runs.values() if run.record.told)
+        return Transcript(keys, results, told=told, torn_keys=whole == "torn")
+
+    def roster(self, _: c.ListSessions) -> Any:
+        peers = [evidence.LAUNCHER_PEER]
+        for run in self.runs.values():
+            status = self.known(f"roster {run.id}", "idle", "busy", "absent")
+            if status == "unknown":
+                return evidence.UNREADABLE
+            if status != "absent":
+                peers.append(evidence.child_peer(run.id, run.surface, status))
+        return tuple(peers)
+
+    def panes(self, _: c.ListPanes) -> Any:
+        panes = [evidence.LAUNCHER_PANE]
+        for run in list(self.runs.values()):
+            kind = self.pane_kind(run)
+            if kind == "unknown":
+                return evidence.UNREADABLE
+            if kind != "gone":
+                panes.append(self._pane(run, kind))
+        return tuple(panes)
+
+    def pane_kind(self, run: Run) -> str:
+        options = AFTER_CLOSE if run.record.closed else PANES
+        return self.choose(f"pane {run.id}", options if self.faults else options[:-1])
+
+    def terminal(self, run_id: str) -> str:
+        """Terminals are told apart only by whether the script ran in them."""
+        run, kind = self.runs[run_id], self.chosen.get(f"pane {run_id}", "unknown")
+        if f"terminal {run_id}" not in self.chosen:
+            before = run.ran_in or "t1"
+            other = "t2" if before == "t1" else "t1"
+            of_kind = {"new": other, "newer": "t3", "last": "t4"}.get(kind.rpartition(" ")[2], before)
+            self.chosen[f"terminal {run_id}"] = of_kind
+        return self.chosen[f"terminal {run_id}"]
+
+    def _pane(self, run: Run, kind: str) -> Pane:
+        if kind.startswith("shell"):
+            return Pane(run.surface, self.terminal(run.id), None, "idle", None)
+        return Pane(run.surface, self.terminal(run.id), "pi", "idle", evidence.session_file(run.id))
+
+    def processes(self, command: c.ProcessInfo) -> Any:
+        run = next(run for run in self.runs.values() if run.surface == command.pane)
+        kind = self.pane_kind(run)
+        if kind in {"gone", "unknown"} or self.known(f"processes {run.id}", "known") == "unknown":
+            return evidence.UNREADABLE
+        if kind.startswith("script"):
+            self.runs[run.id] = replace(run, ran_in=self.terminal(run.id))
+            return evidence.child_processes(run.id)
+        return evidence.PLAIN if kind.startswith("plain") else evidence.SHELL
+
+    def tail(self, command: c.ReadTail) -> Any:
+        run = next(run for run in self.runs if evidence.session_file(run) == command.session_file)
+        stands = self.known(f"tail {run}", "cut", "ended")
+        return evidence.UNREADABLE if stands == "unknown" else evidence.tail(run, cut=stands == "cut")
+
+    def session(self, _: c.ReadSession) -> Any:
+        queued = any(run.record.queued for run in self.runs.values())
+        options = ("busy", "unknown") if queued else ("idle", "busy", "unknown", "compacting")
+        stands = self.choose("session", options if self.faults else options[:1])
+        if stands == "unknown":
+            return evidence.UNREADABLE
+        return SessionState(idle=stands == "idle", compacting=stands == "compacting")
+
+    # -- the effects -------------------------------------------------------------------------------------------
+
+    def write_key(self, command: c.WriteKey) -> Any:
+        run = self.runs[command.run]
+        record = replace(run.record, asked_keys=run.record.asked_keys | {command.key})
+        if command.key == "resumed":
+            judge("resumed", record, self.truth(run))
+        outcome = self.outcome(f"key {command.key} {run.id}")
+        if outcome.startswith("done"):
+            entry = KeyEntry(command.key, command.run, dict(command.data))
+            record = replace(record, keys=(*record.keys, entry))
+        self._happened(run.id, record)
+        self._world_moves(command.key, run.id)
+        return {"done": True, "failed": False}.get(outcome, evidence.UNREADABLE)
+
+    def _world_moves(self, key: str, run: str) -> None:
+        """While a key is being written, a pane may change hands, or somebody may go on with the child."""
+        for name in MOVES.get(key, ()) if self.faults else ():
+            self.chosen.pop(f"{name} {run}", None)
+
+    def close(self, command: c.ClosePane) -> Result:
+        run = next(run for run in self.runs.values() if run.surface == command.pane)
+        judge("close", run.record, self.truth(run, "files", "transcript", "processes", "tail"))
+        outcome = self.outcome(f"close {run.id}", (*OUTCOMES, "ignored"))
+        if outcome.startswith("done"):
+            self._happened(run.id, replace(run.record, closed=run.record.closed + 1))
+            self.chosen[f"pane {run.id}"] = "gone"
+            if self.outcome("listed", ("listed", "unknown")) == "unknown":
+                self.chosen[f"pane {run.id}"] = "unknown"
+        return _result("done" if outcome == "ignored" else outcome)
+
+    def send(self, command: c.SendIntercom) -> Result:
+        run = next(run for run in self.runs.values() if evidence.session_id(run.id) == command.session)
+        act = "continue" if run.kind == "worktree" and run.record.has("continued") else "ask"
+        needed = ("files", "transcript", "roster", "processes", *(["tail"] if act == "continue" else []))
+        judge(act, run.record, self.truth(run, *needed))
+        outcome = self.outcome(f"send {run.id}")
+        field_name = "asked" if act == "ask" else "continued"
+        # The attempt counts: what failed is not tried again (spec/1).
+        self._happened(run.id, replace(run.record, **{field_name: getattr(run.record, field_name) + 1}))
+        return _result(outcome)
+
+    def tell(self, command: c.TellLauncher) -> Result:
+        for run in command.runs:
+            judge("tell", self.runs[run].record, self.truth(self.runs[run]))
+        outcome = self.outcome("tell", OUTCOMES)
+        if outcome.startswith("done"):
+            taken = self.outcome("taken", ("taken", "queued", "dropped"))
+            for run in command.runs:
+                record = self.runs[run].record
+                told, queued = record.told + (taken == "taken"), record.queued + (taken == "queued")
+                self.runs[run] = replace(self.runs[run], record=replace(record, told=told, queued=queued))
+            self._may_be_killed()
+        return _result(outcome)
+
+    def notify(self, command: c.Notify) -> None:
+        if command.level != "warning":
+            return
+        for run in Warnings({run: evidence.session_file(run) for run in self.runs}).of(command.text):
+            one = self.runs[run]
+            self._happened(run, warned(one.record, self.truth(one), command.text))
+
+    def pause(self, command: c.Pause) -> float:
+        self.monotonic += 5 * (command.seconds > 0)  # a poll that takes long: the wait has one round
+        return self.monotonic
+
+    # -- judging -----------------------------------------------------------------------------------------------
+
+    def truth(self, run: Run, *needed: str) -> Truth:
+        doubts = [
+            name
+            for name in needed
+            if not {self.chosen.get(name), self.chosen.get(f"{name} {run.id}")} & {"known", *GOOD[name]}
+        ]
+        kind = self.chosen.get(f"pane {run.id}", "unknown").split()
+        occupant = {"script": "child", "plain": "restored", "gone": "nobody"}.get(kind[0], kind[0])
+        if occupant == "restored" and (run.ran_in is None or self.terminal(run.id) == run.ran_in):
+            occupant = "person"
+        tracked = self.chosen.get(f"registry {run.id}") != "untracked"
+        return Truth(run.kind, tracked, run.reported, occupant, tuple(doubts))
+
+    def _happened(self, run: str, record: Record) -> None:
+        self.runs[run] = replace(self.runs[run], record=record)
+        self._may_be_killed()
+
+    def _may_be_killed(self) -> None:
+        if self.faults and self.choices.are_new:
+            left = State(tuple(self.runs.values()), Memory())
+            queued = any(run.record.queued for run in self.runs.values())
+            for launcher in (False, True)[: 1 + queued]:
+                self.kills.append((left.killed(launcher=launcher), len(self.script)))
+
+
+def _result(outcome: str) -> Result:
+    words = {"done": Outcome.DONE, "failed": Outcome.FAILED}
+    return Result(words.get(outcome, Outcome.UNKNOWN), "" if outcome == "done" else outcome)
+
+
+ANSWERS: Mapping[type, Any] = {
+    c.ReadRegistry: Play.registry,
+    c.ReadRuns: lambda play, _: Activities(play),
+    c.ReadRun: Play.files,
+    c.ReadTranscript: Play.transcript,
+    c.ListSessions: Play.roster,
+    c.ListPanes: Play.panes,
+    c.ProcessInfo: Play.processes,
+    c.ReadTail: Play.tail,
+    c.ReadSession: Play.session,
+    c.WriteKey: Play.write_key,
+    c.ClosePane: Play.close,
+    c.SendIntercom: Play.send,
+    c.TellLauncher: Play.tell,
+    c.Notify: Play.notify,
+    c.Pause: Play.pause,
+}

@@ -1,0 +1,240 @@
+"""Exhaustive search of the core: every small history, every kill point, every outcome of every effect.
+
+A history is a row of looks (`play.py`). States that the core cannot tell apart are merged. `python -m crash.search`
+prints the figures, and the shortest history that breaks an invariant if there is one.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from crash import evidence
+from crash.judge import Record, BrokenInvariantError, has_converged
+from crash.play import Choices, CoveredError, Play, Run, State
+
+from strawboss.recovery.check import Memory
+from strawboss.recovery.commands import Command
+from strawboss.recovery.evidence import KeyEntry
+
+LOOKS = 3
+CONVERGING_LOOKS = 4  # one to take back a close, two to prove, one more
+UNREACHABLE_LOOKS = 7  # a worktree child may be out of reach for four looks before the launcher hears of it
+
+# -- the search --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One look on the way to a state: what was said in it, and after how many commands it was killed (0: it was not)."""
+
+    before: object
+    script: tuple[tuple[Command, Any], ...]
+    killed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    violation: BrokenInvariantError
+    scenes: tuple[Scene, ...]
+
+    @property
+    def length(self) -> tuple[int, int]:
+        return len(self.scenes), sum(len(scene.script) for scene in self.scenes)
+
+
+@dataclass(slots=True)
+class Search:
+    """Breadth first, so that the first level with a violation has the shortest histories."""
+
+    roots: tuple[State, ...]
+    looks: int = LOOKS
+    alphabet: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    factored: bool = True
+    states: dict[object, Scene | None] = field(default_factory=dict)
+    converged: set[object] = field(default_factory=set)
+    transitions: int = 0
+    covered: int = 0
+    continuations: int = 0
+    found: list[Found] = field(default_factory=list)
+
+    def run(self) -> Found | None:
+        """The shortest history that breaks an invariant, or None when there is none."""
+        level = [(state.key(self.looks), state) for state in self.roots]
+        self.states = {key: None for key, _ in level}
+        for left in range(self.looks, -1, -1):
+            for key, state in level:
+                self._converge(key, state)
+            if self.found or not left:
+                break
+            level = [after for key, state in level for after in self._after(key, state, left - 1)]
+        return min(self.found, key=lambda found: found.length, default=None)
+
+    def _after(self, key: object, state: State, left: int) -> Iterator[tuple[object, State]]:
+        """Every new state that one look can lead to."""
+        choices: Choices | None = Choices([])
+        acting: dict[object, dict[str, str]] | None = {} if self.factored else None
+        while choices is not None:
+            play = Play(state, choices, {}, alphabet=self.alphabet, acting=acting)
+            ends: list[tuple[State, int]] = []
+            try:
+                ends.append((play.play(), 0))
+            except BrokenInvariantError as violation:
+                self._record(violation, key, [play])
+            except CoveredError:
+                self.covered += 1
+            for after, killed in ends + play.kills:
+                self.transitions += 1
+                new = after.key(left)
+                if new not in self.states:
+                    self.states[new] = Scene(key, play.told(killed), killed)
+                    yield new, after
+            choices = choices.next()
+
+    def _record(self, violation: BrokenInvariantError, key: object, plays: list[Play]) -> None:
+        """A violation in the last of those looks, which follow the state of that key."""
+        scenes = [Scene(None, play.told(), 0) for play in plays]
+        scenes[-1] = replace(scenes[-1], killed=len(scenes[-1].script))
+        self.found.append(Found(violation, (*self._way_to(key), *scenes)))
+
+    def _way_to(self, key: object) -> tuple[Scene, ...]:
+        scenes: list[Scene] = []
+        while (scene := self.states[key]) is not None:
+            scenes.append(scene)
+            key = scene.before
+        return tuple(scenes[::-1])
+
+    # -- I4 ----------------------------------------------------------------------------------------------------
+
+    def _converge(self, key: object, state: State) -> None:
+        """From here, with a new start and stable evidence and effects that succeed: done, given up or untouched."""
+        for launcher in (False, True):
+            fresh = state.killed(launcher=launcher)
+            if fresh.key(0) in self.converged:
+                continue
+            self.converged.add(fresh.key(0))
+            choices: Choices | None = Choices([])
+            while choices is not None:
+                self._continue(key, fresh, choices)
+                choices = choices.next()
+
+    def _continue(self, key: object, fresh: State, choices: Choices) -> None:
+        chosen: dict[str, str] = {}
+        now, plays = fresh, list[Play]()
+        try:
+            while not plays or len(plays) < _looks_needed(chosen, fresh):
+                plays.append(Play(now, choices, chosen, faults=False, alphabet=self.alphabet))
+                now = plays[-1].play()
+                self.continuations += 1
+            for run in now.runs:
+                _must_have_converged(run, fresh, plays[-1])
+        except BrokenInvariantError as violation:
+            self._record(violation, key, plays)
+
+
+def _looks_needed(chosen: Mapping[str, str], fresh: State) -> int:
+    unreachable = any(
+        run.kind == "worktree" and chosen.get(f"roster {run.id}") != "idle" for run in fresh.runs
+    )
+    return UNREACHABLE_LOOKS if unreachable else CONVERGING_LOOKS
+
+
+def _must_have_converged(run: Run, fresh: State, play: Play) -> None:
+    truth = play.truth(run)
+    has_converged(run.record, truth)
+    before = next(one for one in fresh.runs if one.id == run.id)
+    due = _due(before, play.chosen)
+    if due is not None and not getattr(run.record, due):
+        raise BrokenInvariantError(
+            "I4", f"it is stranded, could be recovered, and is left alone ({due} is missing)"
+        )
+
+
+def _due(run: Run, chosen: Mapping[str, str]) -> str | None:
+    """What must have happened in a fair continuation: `asked`, `told` or nothing. What was not asked for stands as good."""
+    if run.record.ended or run.reported or run.kind == "persistent":
+        return None
+    if chosen.get(f"result {run.id}") == "there" or chosen.get(f"registry {run.id}") == "tracked":
+        return None
+    pane = chosen.get(f"pane {run.id}", "")
+    if pane.startswith("script") and not run.record.has("continued"):
+        idle = (
+            chosen.get(f"activity {run.id}") == "waiting" and chosen.get(f"roster {run.id}", "idle") == "idle"
+        )
+        return "asked" if idle else None
+    noted = any(entry.key == "seen" and entry.data.get("terminal") == run.ran_in for entry in run.record.keys)
+    if noted and pane in {"plain new", "plain newer"}:
+        return "told"
+    return "told" if run.record.closed or run.record.has("continued") else None
+
+
+def roots(*runs: Run) -> tuple[State, ...]:
+    return (State(runs, Memory()),)
+
+
+def seen(run: Run) -> Run:
+    """The run after a look that noted it as running."""
+    entry = KeyEntry("seen", run.id, {"terminal": "t1", "pane": run.surface})
+    return replace(run, ran_in="t1", record=Record(keys=(entry,)))
+
+
+def one_run() -> Search:
+    """Every kind of run, never seen and seen running."""
+    runs = [Run("2a2b3c4d", kind) for kind in evidence.KINDS]
+    return Search(tuple(State((one,), Memory()) for run in runs for one in (run, seen(run))))
+
+
+def two_runs() -> Search:
+    """Two runs that share a look and a message; of the evidence only what makes both act."""
+    pairs = (("ordinary", "ordinary"), ("ordinary", "worktree"))
+    alphabet = {
+        "registry": ("untracked",),
+        "activity": ("active",),
+        "files": ("known",),
+        "transcript": ("whole",),
+        "result": ("missing",),
+        "roster": ("idle",),
+        "pane": ("plain new",),
+        "processes": ("known",),
+        "tail": ("cut",),
+        "session": ("idle", "busy"),
+        "listed": ("listed",),
+        "key": ("done", "failed"),
+        "close": ("done", "failed"),
+    }
+    states = [
+        State((seen(Run("2a2b3c4d", one)), seen(Run("3a2b3c4d", other))), Memory()) for one, other in pairs
+    ]
+    return Search(tuple(states), alphabet=alphabet)
+
+
+def as_playbook(found: Found) -> str:
+    """The history as playbooks, one a look, to be pasted into a test."""
+    lines = [f"# {found.violation}", "look = Look((), Memory())"]
+    for scene in found.scenes:
+        look = "check(LAUNCHER, SETTINGS, rebased(look.memory), NOW)"
+        lines.append(f"look = (Playbook({f'killed_after({scene.killed}, {look})' if scene.killed else look})")
+        lines += [f"    .asks({command!r}, {answer!r})" for command, answer in scene.script]
+        lines.append("    .ends())")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    started = time.monotonic()
+    for name, search in (("one run", one_run()), ("two runs", two_runs())):
+        found = search.run()
+        print(
+            f"{name}: {len(search.states)} states, {search.transitions} transitions, "
+            f"{search.continuations} looks of fair continuations, {time.monotonic() - started:.0f} s"
+        )
+        if found is not None:
+            print(as_playbook(found))
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
