@@ -82,6 +82,8 @@ def woken(agent: Agent, registry: Registry, database: Database, rhythm: Rhythm) 
     Raises StillRunningError when it is awake elsewhere, StoreError.
     """
     with _alone(agent):
+        if not agent.workspace:
+            make_private_directory(agent.directory)
         recover(database, agent.name)
         me = identify(os.getpid()) or ProcessIdentity(os.getpid(), time.time())
         now = database.now()

@@ -18,6 +18,8 @@ from strawboss.wakeup.store.database import Database
 PROGRAM = "from strawboss.cli.main import main; main()"
 START_SECONDS = 20.0
 LOOK_SECONDS = 0.05
+# Wake-ups outlive the call that started them; a child that nobody asks about stays in the process table when it ends.
+_children: list[subprocess.Popen[bytes]] = []
 
 
 class LaunchError(Exception):
@@ -30,6 +32,7 @@ def launch(agent: str, rhythm: Rhythm, database: Database) -> int:
     Raises LaunchError, and StoreError when the store cannot be asked.
     """
     process = _start(agent, rhythm)
+    _children[:] = [child for child in _children if child.poll() is None] + [process]
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         code = process.poll()

@@ -41,7 +41,8 @@ class Pulse:
     _counted: int = 0
 
     def beat(self, phase: str, message: str, *, terminal: str | None = None, waits: bool = False) -> None:
-        """Write the heartbeat record now; raises OSError."""
+        """Write the heartbeat record now; raises OSError, also when the workspace is not there."""
+        self.agent.directory.stat()  # a mistyped workspace must not come into being by this
         extra = {"cycle": self.cycle, "task": self.lease.task if self.lease else None}
         wait_kind = "idle" if waits else None
         beat = Beat(self.agent.slug, self.parent, phase, message, terminal, wait_kind=wait_kind, extra=extra)

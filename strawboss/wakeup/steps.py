@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from strawboss.files import make_private_directory
 from strawboss.identity import ProcessIdentity
 from strawboss.places import state_directory
 from strawboss.wakeup import context as reading
@@ -88,8 +87,6 @@ class Context:
 def identity(context: Context) -> Outcome:
     """1. Who is this, where may it work, and can it be started at all."""
     agent = context.agent
-    if not agent.workspace:
-        make_private_directory(agent.directory)
     complaint = _workspace_complaint(agent) or _command_complaint(agent)
     if complaint:
         return Outcome("failed", complaint, Turn.END)

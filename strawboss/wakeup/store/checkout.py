@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from strawboss.wakeup.store import tasks as store
 from strawboss.wakeup.store.schema import tasks
-from strawboss.wakeup.store.tasks import UNLOCKED, Status, Task
+from strawboss.wakeup.store.tasks import AVAILABLE, UNLOCKED, Status, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,22 @@ class Conflict:
     why: str
 
 
+WANTED = (
+    select(tasks.c.id).where(tasks.c.id == bindparam("wanted"), AVAILABLE).with_for_update(skip_locked=True)
+)
+TAKE = (
+    update(tasks)
+    .where(tasks.c.id == bindparam("wanted"))
+    .values(
+        status=Status.IN_PROGRESS,
+        attempts=tasks.c.attempts + 1,
+        lock_holder=bindparam("holder"),
+        lock_token=bindparam("token"),
+        lock_expires_at=bindparam("until"),
+    )
+)
+
+
 def checkout(
     connection: Connection,
     task: str,
@@ -46,13 +62,11 @@ def checkout(
     the whole store to itself.
     """
     able = set(capabilities)
-    condition = store.available_to(holder, able, now)
-    wanted = select(tasks.c.id).where(tasks.c.id == task, condition).with_for_update(skip_locked=True)
-    if connection.execute(wanted).first() is None:
+    wanted = {"wanted": task, **store.wanted_by(holder, able, now)}
+    if connection.execute(WANTED, wanted).first() is None:
         return Conflict(task, _why_not(connection, store.find(connection, task), holder, able))
-    lock = {"lock_holder": holder, "lock_token": token, "lock_expires_at": now + seconds}
-    taken = update(tasks).where(tasks.c.id == task)
-    connection.execute(taken.values(status=Status.IN_PROGRESS, attempts=tasks.c.attempts + 1, **lock))
+    lock = {"holder": holder, "token": token, "until": now + seconds}
+    connection.execute(TAKE, {"wanted": task, **lock})
     return Lease(task, holder, token, now + seconds)
 
 

@@ -13,7 +13,9 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     RowMapping,
+    Select,
     and_,
+    bindparam,
     case,
     exists,
     func,
@@ -29,7 +31,7 @@ from strawboss.wakeup.store.schema import task_capabilities, task_needs, tasks
 # A task that ended that many cycles without a result is a trap, not work.
 MOST_ATTEMPTS = 3
 # Candidates a cycle looks at; the best of a longer queue, by priority and deadline.
-MOST_CANDIDATES = 100
+MOST_CANDIDATES = 32
 COMPLEXITIES = range(1, 6)
 LONGEST_TITLE = 500
 
@@ -96,6 +98,43 @@ class Task:
     capabilities: frozenset[str] = frozenset()
 
 
+# Conditions and questions as they are asked again and again, put together once.
+_needed = tasks.alias("needed")
+# A lock that has run out belongs to a cycle that is gone or has lost its right to the task.
+FREE = or_(
+    tasks.c.status == Status.OPEN,
+    and_(tasks.c.status == Status.IN_PROGRESS, tasks.c.lock_expires_at <= bindparam("now")),
+)
+_unmet_need = and_(
+    task_needs.c.task == tasks.c.id, _needed.c.id == task_needs.c.needs, _needed.c.status != Status.COMPLETE
+)
+NEEDS_MET = ~exists().where(_unmet_need).correlate(tasks)
+MEANT_FOR = or_(tasks.c.assignee.is_(None), tasks.c.assignee == bindparam("agent"))
+_beyond = task_capabilities.c.capability.not_in(bindparam("able", expanding=True))
+WITHIN = ~exists().where(task_capabilities.c.task == tasks.c.id, _beyond).correlate(tasks)
+# Free, all its needs complete, meant for this agent or anybody, and within its capabilities: see `wanted_by`.
+AVAILABLE = and_(FREE, NEEDS_MET, MEANT_FOR, WITHIN)
+COUNT_AVAILABLE = select(func.count()).select_from(tasks).where(AVAILABLE)
+_undated = case((tasks.c.deadline.is_(None), 1), else_=0)
+BEST_AVAILABLE = (
+    select(tasks)
+    .where(AVAILABLE)
+    .order_by(tasks.c.priority.desc(), _undated, tasks.c.deadline, tasks.c.created_at, tasks.c.id)
+    .limit(MOST_CANDIDATES)
+)
+WORN_OUT = select(tasks.c.id).where(tasks.c.attempts >= MOST_ATTEMPTS, FREE).with_for_update(skip_locked=True)
+_ids = bindparam("ids", expanding=True)
+NEEDS_OF = (
+    select(task_needs.c.task, task_needs.c.needs)
+    .where(task_needs.c.task.in_(_ids))
+    .order_by(task_needs.c.needs)
+)
+CAPABILITIES_OF = select(task_capabilities.c.task, task_capabilities.c.capability).where(
+    task_capabilities.c.task.in_(_ids)
+)
+ONE = select(tasks).where(tasks.c.id == bindparam("id"))
+
+
 def add(
     connection: Connection, new: NewTask, now: float, status: Status = Status.OPEN, cycle: str | None = None
 ) -> str:
@@ -140,7 +179,7 @@ def _columns(new: NewTask, now: float) -> dict[str, object]:
 
 def find(connection: Connection, task: str) -> Task:
     """One task. Raises RefusedError when there is none of that id."""
-    row = connection.execute(select(tasks).where(tasks.c.id == task)).mappings().first()
+    row = connection.execute(ONE, {"id": task}).mappings().first()
     if row is None:
         raise RefusedError(f"there is no task {task!r}; `strawboss task list` shows them")
     return _tasks(connection, [row])[0]
@@ -162,31 +201,23 @@ def chain(connection: Connection, task: Task) -> list[Task]:
     return found
 
 
-def available_to(agent: str, capabilities: Iterable[str], now: float) -> ColumnElement[bool]:
-    """The condition: free, all its needs complete, meant for this agent or anybody, and within its capabilities."""
-    return and_(_free(now), _needs_met(), _meant_for(agent), _within(capabilities))
+def wanted_by(agent: str, capabilities: Iterable[str], now: float) -> dict[str, Any]:
+    """The parameters of AVAILABLE."""
+    return {"agent": agent, "able": sorted(capabilities), "now": now}
 
 
 def available(
     connection: Connection, agent: str, capabilities: Iterable[str], now: float
 ) -> tuple[int, list[Task]]:
     """How many tasks are available, and the best MOST_CANDIDATES of them by priority, deadline and age."""
-    condition = available_to(agent, capabilities, now)
-    count = connection.execute(select(func.count()).select_from(tasks).where(condition)).scalar_one()
-    undated = case((tasks.c.deadline.is_(None), 1), else_=0)
-    order = (tasks.c.priority.desc(), undated, tasks.c.deadline, tasks.c.created_at, tasks.c.id)
-    best = select(tasks).where(condition).order_by(*order).limit(MOST_CANDIDATES)
-    return count, _tasks(connection, connection.execute(best).mappings().all())
+    wanted = wanted_by(agent, capabilities, now)
+    count = connection.execute(COUNT_AVAILABLE, wanted).scalar_one()
+    return count, _tasks(connection, connection.execute(BEST_AVAILABLE, wanted).mappings().all())
 
 
 def block_worn_out(connection: Connection, now: float) -> list[str]:
     """Block the tasks whose last of MOST_ATTEMPTS attempts ended without a result; returns their ids."""
-    worn_out = and_(tasks.c.attempts >= MOST_ATTEMPTS, _free(now))
-    found = (
-        connection.execute(select(tasks.c.id).where(worn_out).with_for_update(skip_locked=True))
-        .scalars()
-        .all()
-    )
+    found = connection.execute(WORN_OUT, {"now": now}).scalars().all()
     for task in found:
         end(
             connection,
@@ -274,43 +305,17 @@ def unmet(connection: Connection, task: str) -> list[str]:
     return list(connection.execute(open_ones.order_by(tasks.c.id)).scalars())
 
 
-def _free(now: float) -> ColumnElement[bool]:
-    # A lock that has run out belongs to a cycle that is gone or has lost its right to the task.
-    expired = and_(tasks.c.status == Status.IN_PROGRESS, tasks.c.lock_expires_at <= now)
-    return or_(tasks.c.status == Status.OPEN, expired)
-
-
-def _needs_met() -> ColumnElement[bool]:
-    needed = tasks.alias("needed")
-    unfinished = and_(
-        task_needs.c.task == tasks.c.id, needed.c.id == task_needs.c.needs, needed.c.status != Status.COMPLETE
-    )
-    return ~exists().where(unfinished).correlate(tasks)
-
-
-def _meant_for(agent: str) -> ColumnElement[bool]:
-    return or_(tasks.c.assignee.is_(None), tasks.c.assignee == agent)
-
-
-def _within(capabilities: Iterable[str]) -> ColumnElement[bool]:
-    beyond = and_(
-        task_capabilities.c.task == tasks.c.id, task_capabilities.c.capability.not_in(sorted(capabilities))
-    )
-    return ~exists().where(beyond).correlate(tasks)
-
-
 def _tasks(connection: Connection, rows: Sequence[RowMapping]) -> list[Task]:
-    ids = [row["id"] for row in rows]
-    needs = _gathered(connection, task_needs.c.task, task_needs.c.needs, ids)
-    capabilities = _gathered(connection, task_capabilities.c.task, task_capabilities.c.capability, ids)
+    ids = {"ids": [row["id"] for row in rows]}
+    needs, capabilities = _gathered(connection, NEEDS_OF, ids), _gathered(connection, CAPABILITIES_OF, ids)
     return [_task(row, needs.get(row["id"], []), capabilities.get(row["id"], [])) for row in rows]
 
 
 def _gathered(
-    connection: Connection, key: ColumnElement[str], value: ColumnElement[str], ids: Sequence[str]
+    connection: Connection, question: Select[tuple[str, str]], ids: dict[str, Any]
 ) -> dict[str, list[str]]:
     gathered: dict[str, list[str]] = {}
-    for task, item in connection.execute(select(key, value).where(key.in_(ids)).order_by(value)):
+    for task, item in connection.execute(question, ids):
         gathered.setdefault(task, []).append(item)
     return gathered
 
