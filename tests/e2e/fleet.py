@@ -293,9 +293,7 @@ class Fleet:
         return bool(files) and all(file in told for file in files)
 
     def _living_pis(self) -> list[int]:
-        return [
-            pid for pid in self.herdr.leftovers() if Path(f"/proc/{pid}/comm").read_text().startswith("pi")
-        ]
+        return [pid for pid in self.herdr.leftovers() if _title(pid) == "pi"]
 
     # -- watching --------------------------------------------------------------------------------------------------
 
@@ -317,3 +315,11 @@ class Fleet:
     def typed(self, since: float) -> list[dict[str, Any]]:
         """Whatever anybody typed into any pane after that moment (epoch seconds)."""
         return [one for one in self.herdr.log if one["at"] > since and one["method"].startswith("pane.send_")]
+
+
+def _title(pid: int) -> str:
+    """What the process calls itself; nothing once it has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""

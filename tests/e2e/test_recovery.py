@@ -54,12 +54,12 @@ def assert_told_once(launcher: Launcher, child: Child) -> None:
 # -- herdr restarts --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["stopped", "killed"])
+@pytest.mark.parametrize(("how", "name"), [("stopped", "Beta"), ("killed", "'; rm -rf ~ #")])
 def test_a_run_cut_off_by_a_restart_of_herdr_is_resumed_once_and_its_result_arrives(
-    fleet: Fleet, how: str
+    fleet: Fleet, how: str, name: str
 ) -> None:
     launcher = fleet.launch()
-    child = launcher.spawn("Beta", "SLEEP 300\nSAY never said")
+    child = launcher.spawn(name, "SLEEP 300\nSAY never said")
     pane = at_work(fleet, launcher, child)
     restarted = time.time()
     fleet.restart_herdr(kill=how == "killed")
@@ -75,7 +75,7 @@ def test_a_run_cut_off_by_a_restart_of_herdr_is_resumed_once_and_its_result_arri
     (result,) = launcher.results(child)
     (call,) = launcher.tool_calls("subagent_resume")
     assert WENT_ON in result["content"]
-    assert call["sessionPath"] == str(child.session)
+    assert (call["sessionPath"], call["name"]) == (str(child.session), name)
     assert "your last turn was cut off" in call["message"]
     assert json.dumps(call["message"], ensure_ascii=False) in message["content"]
     for name, key in zip(["seen", "closing", "resumed"], launcher.written(), strict=True):
