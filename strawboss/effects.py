@@ -93,20 +93,22 @@ class Effects:
         return state if isinstance(state, Unknown) else SessionState(state.idle, state.compacting)
 
     def _write_key(self, command: c.WriteKey) -> bool | Unknown:
-        """True only when the file holds one such entry more than before it was asked for (DESIGN section 6)."""
+        """True when, and only when, the file holds one such entry more than before it was asked for (DESIGN section 6).
+
+        What the extension answers is no evidence: an entry whose answer was lost is as durable as any other.
+        """
         before = self._count(command)
         if isinstance(before, Unknown):
             return before
         data = {command.key: command.run, **command.data}
         appended = self._link.ask("session.append", {"data": data}, str)
-        if isinstance(appended, Unknown):
-            return appended
-        for _ in range(int(READ_BACK_SECONDS / READ_BACK_PAUSE)):
+        answered = not isinstance(appended, Unknown)
+        for _ in range(int(READ_BACK_SECONDS / READ_BACK_PAUSE) if answered else 1):
             now = self._count(command)
             if not isinstance(now, Unknown) and now > before:
                 return True
             self._link.wait(READ_BACK_PAUSE)
-        return False
+        return False if isinstance(appended, str) else appended
 
     def _count(self, command: c.WriteKey) -> int | Unknown:
         """Unknown above all while the session has no file: what pi keeps in memory it may still lose (R55)."""

@@ -165,8 +165,14 @@ def test_without_a_readable_session_file_no_key_is_even_asked_for() -> None:
 
 @pytest.mark.parametrize("said", [SILENCE, RuntimeError("stale")])
 def test_an_extension_that_refuses_or_says_nothing_leaves_the_key_unknown(said: Any) -> None:
-    world = World({"session.append": said}, [Transcript(), Transcript((SEEN,))])
+    world = World({"session.append": said}, [Transcript()])
     assert isinstance(world.effects().answer(WRITE), Unknown)
+
+
+@pytest.mark.parametrize("said", [SILENCE, RuntimeError("stale")])
+def test_a_key_in_the_file_is_written_whatever_became_of_the_answer(said: Any) -> None:
+    world = World({"session.append": said}, [Transcript(), Transcript((SEEN,))])
+    assert world.effects().answer(WRITE) is True
 
 
 def test_a_file_that_cannot_be_read_back_leaves_the_key_unwritten() -> None:

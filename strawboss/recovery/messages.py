@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from strawboss.recovery.keys import NUDGED
+
 NAME_LIMIT = 80
 PLAIN_TOOL = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 REASON_LIMIT = 300
@@ -237,10 +239,12 @@ def _by_hand(sessions: Iterable[tuple[str, str]]) -> str:
     return "To resume by hand: " + "; ".join(calls)
 
 
-def key_missing(key: str, name: str, run: str) -> str:
+def key_missing(key: str, name: str, run: str, session_file: str) -> str:
+    """A `nudged` key that reaches the file late still ends the run's questions: the user must know where its result is."""
+    late = f"; if that key turns up late, the run is not asked, and its result is in {exactly(session_file)}"
     return (
         f"Straw Boss could not confirm its {key} key for {quoted(name)} (run {run}) in this session's file, so it did "
-        "nothing; it tries again."
+        f"nothing; it tries again{late if key == NUDGED else ''}."
     )
 
 

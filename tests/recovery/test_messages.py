@@ -67,7 +67,8 @@ TEXTS = {
     "taken-back": m.taken_back_given_up("Zeta", ZETA, file(ZETA), "herdr lists no pane w1:p3"),
     "lost-one": m.lost([("Zeta", file(ZETA))]),
     "lost-two": m.lost([("Zeta", file(ZETA)), ("Eta", file(ETA))]),
-    "key-missing": m.key_missing("nudged", "Zeta", ZETA),
+    "key-missing": m.key_missing("closing", "Zeta", ZETA, file(ZETA)),
+    "key-missing-nudged": m.key_missing("nudged", "Zeta", ZETA, file(ZETA)),
     "second-pi": m.second_pi("panes w1:p1, w1:p9 are all on it"),
 }
 

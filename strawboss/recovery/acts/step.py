@@ -30,7 +30,8 @@ def write_key(round_: Round, key: str, run: str, **data: str) -> Asks:
         round_.keys[key, run] = round_.keys.get((key, run), 0) + 1
         return True
     if round_.first_time(f"key {key} {run}"):
-        yield Notify("warning", messages.key_missing(key, round_.watches[run].name, run))
+        watch = round_.watches[run]
+        yield Notify("warning", messages.key_missing(key, watch.name, run, watch.session_file))
     return False
 
 
