@@ -1,0 +1,28 @@
+"""What the README tells a user to write and to run is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from strawboss.cli.main import COMMANDS
+from strawboss.config import OVERRIDES, load_config
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_its_config_is_a_config(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL)
+    (tmp_path / "config.yaml").write_text(example)
+    config = load_config(tmp_path / "config.yaml", {})
+    assert (config.interval, config.nudge, config.restored, config.role) == (15, False, False, "tower")
+
+
+def test_the_variables_it_names_are_the_overrides_there_are() -> None:
+    named = set(re.findall(r"`(STRAWBOSS_[A-Z]+)`", README.read_text()))
+    assert named == set(OVERRIDES)
+
+
+def test_every_command_it_shows_is_there() -> None:
+    shown = set(re.findall(r"(?:^|`)strawboss ([a-z:]+)", README.read_text(), re.MULTILINE))
+    assert {"install", "uninstall", "doctor"} <= shown <= set(COMMANDS)
