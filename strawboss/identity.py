@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -63,8 +64,9 @@ def _started(process: psutil.Process) -> float:
     return started - psutil.boot_time() if boot_id() else started
 
 
+@cache
 def boot_id() -> str:
-    """The kernel's id of this boot, or an empty string."""
+    """The kernel's id of this boot, or an empty string. Read once: no process outlives its boot."""
     try:
         return BOOT_ID_FILE.read_text().strip()
     except OSError:
