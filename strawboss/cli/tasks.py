@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -33,10 +34,12 @@ class Deadline(click.ParamType[float]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
+        with suppress(click.BadParameter):
+            return time.time() + DURATION.convert(value, param, ctx)
         try:
             at = datetime.fromisoformat(str(value))
         except ValueError:
-            return time.time() + DURATION.convert(value, param, ctx)
+            self.fail(f"{value!r} is no deadline; write for example 2h or 2026-12-24T18:00Z", param, ctx)
         if at.tzinfo is None:
             self.fail(f"{value!r} has no time zone; write for example {value}Z", param, ctx)
         return at.timestamp()

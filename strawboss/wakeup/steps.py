@@ -250,9 +250,9 @@ def _tell_assignee(context: Context, connection: Connection, task: Task) -> None
 
 def _end_task(context: Context, status: Status, words: str) -> Outcome:
     """Write how the task ended. The lock decides: without it the result belongs to nobody and is not written."""
-    now = context.database.now()
 
     def write(connection: Connection) -> Outcome:
+        now = context.database.now()
         cycles.note_command(connection, context.cycle.id, None)
         outcome = _written(context, connection, status, words, now)
         if context.known is not None and outcome.status == "done":
