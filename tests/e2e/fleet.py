@@ -285,8 +285,10 @@ class Fleet:
         self.herdr.start()
 
     def _is_saved(self) -> bool:
-        saved = self.herdr.root / "config" / "herdr" / "session.json"
-        told = saved.read_text() if saved.exists() else ""
+        saved = self.herdr.root.glob(
+            "config/*/session.json"
+        )  # a herdr built for debugging has a folder of its own
+        told = "".join(file.read_text() for file in saved)
         files = [
             pane["agent_session"]["value"] for pane in self.herdr.panes().values() if "agent_session" in pane
         ]
