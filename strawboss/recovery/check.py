@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from strawboss.recovery import nudge, restored
@@ -42,9 +42,10 @@ from strawboss.recovery.facts import (
 )
 from strawboss.recovery.keys import NOTHING, fold
 from strawboss.recovery.messages import second_pi
+from strawboss.recovery.round import Round
 from strawboss.recovery.settings import Settings
 from strawboss.recovery.verdict import Answer, Unknown, Verdict, first_obstacle, unknown
-from strawboss.recovery.watch import NEW, Look, Memory, RunReport, Watch, count_keys
+from strawboss.recovery.watch import Look, Memory, RunReport, Watch, count_keys
 
 __all__ = ["Look", "Memory", "RunReport", "check"]
 
@@ -64,7 +65,7 @@ def check(
     registry: Registry | Unknown = yield ReadRegistry()
     activities: Runs | Unknown = yield ReadRuns()
     runs: Runs = dict.fromkeys(memory.watches, activities) if isinstance(activities, Unknown) else activities
-    round_ = Round(launcher, settings, memory, now, runs)
+    round_ = Check(launcher, settings, memory, now, runs)
     blind = next((one for one in (registry, activities) if isinstance(one, Unknown)), None)
     if blind is None:
         assert not isinstance(registry, Unknown)
@@ -74,24 +75,8 @@ def check(
     return round_.result()
 
 
-@dataclass(slots=True)
-class Round:
-    """The look under way: evidence asked for at most once, and each run's new watch."""
-
-    launcher: Launcher
-    settings: Settings
-    memory: Memory
-    now: Clock
-    activities: Runs
-    watches: dict[str, Watch] = field(default_factory=dict)
-    facts: dict[str, Facts] = field(default_factory=dict)
-    keys: dict[tuple[str, str], int] = field(default_factory=dict)
-    warned: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.watches = {run: self.memory.watches.get(run, NEW) for run in sorted(self.activities)}
-        self.keys = dict(self.memory.keys)
-        self.warned = set(self.memory.warned)
+class Check(Round):
+    """The look, step by step, from what costs nothing to what is done."""
 
     # -- the road of a look ------------------------------------------------------------------------------------
 
@@ -298,12 +283,6 @@ class Round:
         verdict = launcher_is_alone(facts)
         if verdict.why and not isinstance(facts.panes, Unknown) and self.first_time("second pi"):
             yield Notify("warning", second_pi(verdict.why))
-
-    def first_time(self, what: str) -> bool:
-        """Whether this warning is new in this session start."""
-        known = what in self.warned
-        self.warned.add(what)
-        return not known
 
     # -- the result --------------------------------------------------------------------------------------------
 

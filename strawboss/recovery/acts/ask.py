@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from strawboss.recovery import messages, nudge
 from strawboss.recovery.acts.step import Commands, session_file, write_key
@@ -11,9 +10,7 @@ from strawboss.recovery.commands import Notify, Outcome, Result, SendIntercom
 from strawboss.recovery.evidence import Activity
 from strawboss.recovery.keys import NUDGED
 from strawboss.recovery.machine import step
-
-if TYPE_CHECKING:
-    from strawboss.recovery.check import Round
+from strawboss.recovery.round import Round
 
 
 def ask_found(round_: Round) -> Commands:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from strawboss.recovery import restored
 from strawboss.recovery.acts.proof import not_found_restored
@@ -26,10 +26,8 @@ from strawboss.recovery.evidence import Pane, Panes, Processes, Tail
 from strawboss.recovery.facts import Facts
 from strawboss.recovery.keys import CLOSING, UNCLOSED
 from strawboss.recovery.messages import Handover
+from strawboss.recovery.round import Round
 from strawboss.recovery.verdict import Unknown, Verdict, first_obstacle, no
-
-if TYPE_CHECKING:
-    from strawboss.recovery.check import Round
 
 POLL_SECONDS = 0.25
 

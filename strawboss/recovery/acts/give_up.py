@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from strawboss.recovery import messages, restored
 from strawboss.recovery.acts.step import Commands, move, session_file, write_key
 from strawboss.recovery.commands import Command, Notify
 from strawboss.recovery.keys import LOST
+from strawboss.recovery.round import Round
 from strawboss.recovery.verdict import Verdict
 from strawboss.recovery.watch import NEW
-
-if TYPE_CHECKING:
-    from strawboss.recovery.check import Round
 
 
 def say_given_up(round_: Round) -> Commands:

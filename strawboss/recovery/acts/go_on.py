@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from strawboss.recovery import restored
 from strawboss.recovery.acts.close import go_on_closing
 from strawboss.recovery.acts.step import Commands, record_failure
 from strawboss.recovery.acts.tell import go_on_told
 from strawboss.recovery.acts.worktree import go_on_continued
+from strawboss.recovery.round import Round
 from strawboss.recovery.verdict import first_obstacle
-
-if TYPE_CHECKING:
-    from strawboss.recovery.check import Round
 
 ROADS = {
     restored.State.CLOSING: go_on_closing,

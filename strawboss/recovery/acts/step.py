@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from strawboss.recovery import messages, restored
 from strawboss.recovery.commands import Command, Notify, ReadTail, WriteKey
@@ -13,10 +13,8 @@ from strawboss.recovery.evidence import Pane
 from strawboss.recovery.facts import Facts
 from strawboss.recovery.keys import GAVE_UP, SEEN
 from strawboss.recovery.machine import step
+from strawboss.recovery.round import Round
 from strawboss.recovery.verdict import no
-
-if TYPE_CHECKING:
-    from strawboss.recovery.check import Round
 
 Commands = Generator[Command, Any, None]
 Asks = Generator[Command, Any, bool]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from strawboss.recovery import messages, restored
 from strawboss.recovery.acts.step import Commands, fail, give_up, move, session_file, write_key
@@ -19,10 +18,8 @@ from strawboss.recovery.commands import (
 )
 from strawboss.recovery.evidence import Transcript
 from strawboss.recovery.keys import RESUMED
+from strawboss.recovery.round import Round
 from strawboss.recovery.verdict import Unknown, first_obstacle
-
-if TYPE_CHECKING:
-    from strawboss.recovery.check import Round
 
 
 def tell_launcher(round_: Round) -> Commands:

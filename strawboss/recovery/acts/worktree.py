@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from strawboss.recovery import messages, nudge, restored
 from strawboss.recovery.acts.step import Commands, move, read_turn, session_file, text_for, write_key
@@ -14,10 +14,8 @@ from strawboss.recovery.evidence import Worktree
 from strawboss.recovery.facts import Facts
 from strawboss.recovery.keys import CONTINUED
 from strawboss.recovery.messages import Handover, WorktreeHandover
+from strawboss.recovery.round import Round
 from strawboss.recovery.verdict import first_obstacle
-
-if TYPE_CHECKING:
-    from strawboss.recovery.check import Round
 
 MAYBE_TOLD = "Straw Boss was restarted while it told it, so look first whether it is at work"
 IN_REACH = (nudge.launcher_is_reachable, nudge.has_a_session, nudge.session_is_idle)
