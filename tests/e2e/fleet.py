@@ -21,7 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,23 +188,16 @@ class Launcher(Session):
 
 
 class Fleet:
-    """`settings`: what else pi's settings.json holds; `variables`: what else everything starts with."""
+    """`interval`: seconds between two looks."""
 
-    def __init__(
-        self,
-        *,
-        interval: float = INTERVAL_SECONDS,
-        model: Callable[[Request], Answer] = obedient,
-        settings: Mapping[str, Any] | None = None,
-        **variables: str,
-    ) -> None:
+    def __init__(self, *, interval: float = INTERVAL_SECONDS) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="sb-"))
         self.home = self.root / "home"
         self.project = self.home / "project"
         self.state = self.root / "state"
         self.agent_directory = self.home / ".pi" / "agent"
         self._tap = self.root / "tap.jsonl"
-        self.model = Model(self.root / "model.jsonl", model)
+        self.model = Model(self.root / "model.jsonl", obedient)
         own = {
             "STRAWBOSS_INTERVAL": str(interval),
             "STRAWBOSS_STATE_DIR": str(self.state),
@@ -213,9 +206,7 @@ class Fleet:
         }
         extensions = [EXTENSION, Path(SUBAGENTS or STANDINS / "subagents_extension")]
         extensions.append(Path(INTERCOM or STANDINS / "intercom_extension"))
-        self.environment = pi_environment(
-            self.home, self.model.url, extensions=extensions, settings=settings, **own, **variables
-        )
+        self.environment = pi_environment(self.home, self.model.url, extensions=extensions, **own)
         self.environment["STRAWBOSS_PYTHON"] = str(self._tapped_python())
         self.herdr = HerdrServer(self.root / "h", self.environment, Path(HERDR) if HERDR else None)
         self.broker = None if INTERCOM else Broker(self.agent_directory)
@@ -260,10 +251,10 @@ class Fleet:
         wrapper.chmod(0o755)
         return wrapper
 
-    def launch(self, *arguments: str) -> Launcher:
-        """pi in a new workspace, idle, seen by herdr and looked at by strawboss."""
+    def launch(self) -> Launcher:
+        """pi in a new workspace, seen by herdr and looked at by strawboss."""
         pane = self.herdr.workspace(self.project)
-        self.herdr.run(pane, shlex.join(["pi", *arguments]))
+        self.herdr.run(pane, "pi")
         file = self.wait_for(lambda: self._session_of(pane), what="pi to report its session")
         launcher = Launcher(self, pane, Path(file))
         launcher.let_it_look(1)
@@ -285,14 +276,10 @@ class Fleet:
         self.herdr.start()
 
     def _is_saved(self) -> bool:
-        saved = self.herdr.root.glob(
-            "config/*/session.json"
-        )  # a herdr built for debugging has a folder of its own
-        told = "".join(file.read_text() for file in saved)
-        files = [
-            pane["agent_session"]["value"] for pane in self.herdr.panes().values() if "agent_session" in pane
-        ]
-        return bool(files) and all(file in told for file in files)
+        """The folder of a herdr that was built for debugging has another name."""
+        saved = "".join(file.read_text() for file in self.herdr.root.glob("config/*/session.json"))
+        sessions = [pane.get("agent_session") for pane in self.herdr.panes().values()]
+        return all(session["value"] in saved for session in sessions if session)
 
     def _living_pis(self) -> list[int]:
         return [pid for pid in self.herdr.leftovers() if _title(pid) == "pi"]
