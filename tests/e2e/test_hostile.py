@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count, cycle
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -19,8 +21,17 @@ from standins.herdr.listener import Behaviour, answering, silent
 from standins.intercom import Fault
 
 HOSTILE_NAME = "'; rm -rf ~ #"
-WRONG_ID = b'{"id":"strawboss:99","result":{"type":"pane_list","panes":[]}}\n'
-NO_PANES = b'{"id":"strawboss:1","result":{"type":"pane_list"}}\n'
+WRONG_ID = b'{"id":"strawboss:999","result":{"type":"pane_list","panes":[]}}\n'
+
+
+def saying(**reply: Any) -> Behaviour:
+    """A whole reply to just this request, whatever it asked for."""
+
+    def behave(connection: socket.socket) -> None:
+        request = json.loads(connection.makefile("rb").readline())
+        connection.sendall(json.dumps({"id": request["id"], **reply}).encode() + b"\n")
+
+    return behave
 
 
 @pytest.fixture
@@ -48,10 +59,11 @@ def assert_recovered_once(world: World) -> None:
         answering(b'{"id":"strawboss:1","resu'),
         answering(),
         answering(WRONG_ID),
-        answering(NO_PANES),
-        answering(b'{"id":"strawboss:1","error":{"code":"overloaded","message":"\x1b[2J"}}\n'),
+        saying(result={"type": "pane_list"}),
+        saying(result={"type": "pane_list", "panes": [{"pane_id": "w1:p3"}]}),
+        saying(error={"code": "overloaded", "message": "\x1b[2J"}),
     ],
-    ids=["garbage", "half a line", "nothing", "another's reply", "no list", "error"],
+    ids=["garbage", "half a line", "nothing", "another's reply", "no list", "half a pane", "error"],
 )
 def test_a_herdr_that_answers_nonsense_is_unknown_and_nothing_is_lost_by_it(
     directory: Path, kind: str, behave: Behaviour
