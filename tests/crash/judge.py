@@ -47,8 +47,9 @@ class Truth:
 class Record:
     """What really happened to one run. `keys`: those that are in the file. `queued`: messages on their way to the session.
 
-    `warned`: give-up warnings in this session start; `asked_keys`: keys the look under way has asked for;
-    `key_warnings`: which unconfirmed keys were warned of in this session start.
+    `warned`, `warned_back`: warnings in this session start of a give-up, and of one after a close was taken back;
+    `ever_warned`: of a give-up, in any. `asked_keys`: keys the look under way has asked for; `key_warnings`: which
+    unconfirmed keys were warned of in this session start.
     """
 
     keys: tuple[KeyEntry, ...] = ()
@@ -58,6 +59,7 @@ class Record:
     queued: int = 0
     told: int = 0
     warned: int = 0
+    warned_back: int = 0
     ever_warned: bool = False
     asked_keys: frozenset[str] = frozenset()
     key_warnings: frozenset[str] = frozenset()
@@ -76,7 +78,7 @@ class Record:
         return self.has("resumed") or self.has("gaveUp") or self.has("nudged")
 
     def at_session_start(self) -> Record:
-        return replace(self, warned=0, asked_keys=frozenset(), key_warnings=frozenset())
+        return replace(self, warned=0, warned_back=0, asked_keys=frozenset(), key_warnings=frozenset())
 
     def at_look_start(self) -> Record:
         return replace(self, asked_keys=frozenset())
@@ -163,6 +165,14 @@ def one_warning(record: Record, truth: Truth) -> str | None:
     return None if not record.warned else "a second warning for one run in one session start"
 
 
+def one_warning_after_taking_back(record: Record, truth: Truth) -> str | None:
+    return (
+        None
+        if not record.warned_back
+        else "a second warning of a close that was taken back in one session start"
+    )
+
+
 def no_warning_after_the_last(record: Record, truth: Truth) -> str | None:
     settled = record.ever_warned and any(record.has(key) for key in RECORDS)
     if settled and not record.asked_keys & RECORDS:
@@ -199,7 +209,7 @@ INVARIANTS: Mapping[str, tuple[tuple[str, Check], ...]] = {
     ),
     "resumed": (("I1", message_before_resumed),),
     "give up": (("I7", one_warning), ("I7", no_warning_after_the_last), ("I7", recorded_before_warned)),
-    "take back": (("I7", one_warning),),
+    "take back": (("I7", one_warning_after_taking_back),),
 }
 
 
@@ -248,5 +258,8 @@ def warned(record: Record, truth: Truth, text: str) -> Record:
         if key in record.key_warnings:
             raise BrokenInvariantError("I7", f"a second warning about the {key} key in one session start")
         return replace(record, key_warnings=record.key_warnings | {key})
-    judge("take back" if TAKEN_BACK in text else "give up", record, truth)
+    if TAKEN_BACK in text:
+        judge("take back", record, truth)
+        return replace(record, warned_back=record.warned_back + 1)
+    judge("give up", record, truth)
     return replace(record, warned=record.warned + 1, ever_warned=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from crash import evidence
-from crash.judge import Record, Truth, BrokenInvariantError, Warnings, is_no_typing, judge, warned
+from crash.judge import BrokenInvariantError, Record, Truth, Warnings, is_no_typing, judge, warned
 
 from strawboss.recovery import commands as c
 from strawboss.recovery import nudge, restored
@@ -105,7 +105,7 @@ def _watch_key(watch: Watch | None, looks: int) -> object:
         watch.noted,
         watch.ran_in,
         watch.maybe_put,
-        watch.handover,
+        watch.handover is None,  # what it says is only said
         watch.settled is None,
         tuple(count if count + looks >= end else 0 for count, end in counts),
     )
@@ -222,8 +222,10 @@ class Play:
             except StopIteration as end:
                 runs = (replace(run, record=run.record.at_look_start()) for run in self.runs.values())
                 return State(tuple(runs), rebased(end.value.memory))
+            except (LookupError, AssertionError, TypeError, ValueError) as error:
+                raise BrokenInvariantError("no look breaks", repr(error)) from error
             is_no_typing(command)
-            self.script.append((command, "?"))
+            self.script.append((command, None))
             answer = ANSWERS[type(command)](self, command)
             self.script[-1] = (command, answer)
 
@@ -446,7 +448,7 @@ class Play:
 
     def truth(self, run: Run, *needed: str) -> Truth:
         doubts = [
-            name
+            f"{name} is not known"
             for name in needed
             if not {self.chosen.get(name), self.chosen.get(f"{name} {run.id}")} & {"known", *GOOD[name]}
         ]

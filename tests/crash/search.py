@@ -8,20 +8,51 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from crash import evidence
-from crash.judge import Record, BrokenInvariantError, has_converged
+from crash.judge import BrokenInvariantError, Record, has_converged
 from crash.play import Choices, CoveredError, Play, Run, State
 
+from strawboss.recovery import nudge, restored
 from strawboss.recovery.check import Memory
 from strawboss.recovery.commands import Command
 from strawboss.recovery.evidence import KeyEntry
+from strawboss.recovery.watch import Watch
 
 LOOKS = 3
 CONVERGING_LOOKS = 4  # one to take back a close, two to prove, one more
+# What three looks merge, because the core is told the same or the world is left the same: phases that are not `waiting`,
+# a torn transcript with an unreadable one, a session that cannot be asked with one that compacts, a second restore with
+# the first, a key refused with a key lost, an attempt of which only the reply is missing with one that was lost.
+MERGED = {
+    "activity": ("waiting", "active", "unknown"),
+    "transcript": ("whole", "unknown"),
+    "session": ("idle", "busy", "compacting"),
+    "pane": ("script", "script new", "plain new", "plain same", "shell", "shell last", "gone", "unknown"),
+    "key": ("done", "failed", "done, reply lost"),
+    "close": ("done", "failed", "done, reply lost", "not done, reply lost"),
+    "send": ("done", "failed", "done, reply lost"),
+    "tell": ("done", "failed", "done, reply lost"),
+}
+BOTH_ACT = {
+    "registry": ("untracked",),
+    "activity": ("active",),
+    "files": ("known",),
+    "transcript": ("whole",),
+    "result": ("missing",),
+    "roster": ("idle",),
+    "pane": ("plain new",),
+    "processes": ("known",),
+    "tail": ("cut",),
+    "session": ("idle",),
+    "listed": ("listed",),
+    "key": ("done", "failed"),
+    "close": ("done", "failed"),
+}
 UNREACHABLE_LOOKS = 7  # a worktree child may be out of reach for four looks before the launcher hears of it
 
 # -- the search --------------------------------------------------------------------------------------------------
@@ -59,10 +90,11 @@ class Search:
     transitions: int = 0
     covered: int = 0
     continuations: int = 0
+    reached: set[nudge.State | restored.State] = field(default_factory=set)
     found: list[Found] = field(default_factory=list)
 
-    def run(self) -> Found | None:
-        """The shortest history that breaks an invariant, or None when there is none."""
+    def run(self, *, first: bool = False) -> Found | None:
+        """The shortest history that breaks an invariant, or None when there is none. `first`: any one will do."""
         level = [(state.key(self.looks), state) for state in self.roots]
         self.states = {key: None for key, _ in level}
         for left in range(self.looks, -1, -1):
@@ -70,7 +102,12 @@ class Search:
                 self._converge(key, state)
             if self.found or not left:
                 break
-            level = [after for key, state in level for after in self._after(key, state, left - 1)]
+            level = [
+                after
+                for key, state in level
+                if not (first and self.found)
+                for after in self._after(key, state, left - 1)
+            ]
         return min(self.found, key=lambda found: found.length, default=None)
 
     def _after(self, key: object, state: State, left: int) -> Iterator[tuple[object, State]]:
@@ -88,6 +125,11 @@ class Search:
                 self.covered += 1
             for after, killed in ends + play.kills:
                 self.transitions += 1
+                self.reached |= {
+                    state
+                    for watch in after.memory.watches.values()
+                    for state in (watch.nudge, watch.restored)
+                }
                 new = after.key(left)
                 if new not in self.states:
                     self.states[new] = Scene(key, play.told(killed), killed)
@@ -171,8 +213,38 @@ def _due(run: Run, chosen: Mapping[str, str]) -> str | None:
     return "told" if run.record.closed or run.record.has("continued") else None
 
 
-def roots(*runs: Run) -> tuple[State, ...]:
-    return (State(runs, Memory()),)
+def one_run(kind: str) -> Search:
+    """A run of that kind, never seen and seen running, over the alphabet of three looks."""
+    run = Run("2a2b3c4d", kind)
+    return Search((State((run,), Memory()), State((seen(run),), Memory())), alphabet=MERGED)
+
+
+def one_run_in_full(kind: str) -> Search:
+    """Nothing merged, over two looks: the check on what `MERGED` leaves out."""
+    return Search(one_run(kind).roots, looks=2, factored=False)
+
+
+def one_tired_run(kind: str) -> Search:
+    """From where one more miss gives up: two looks, also after a close that was taken back."""
+    run = Run("2a2b3c4d", kind)
+    tired = Memory({run.id: Watch(nudge_misses=nudge.MISSES - 1, restored_misses=restored.MISSES - 1)})
+    return Search(
+        tuple(State((one,), tired) for one in (seen(run), taken_back(run))), looks=2, alphabet=MERGED
+    )
+
+
+def two_runs(kind: str) -> Search:
+    """An ordinary run and one of that kind share a look and a message; of the evidence only what makes both act."""
+    pair = (seen(Run("2a2b3c4d", "ordinary")), seen(Run("3a2b3c4d", kind)))
+    return Search((State(pair, Memory()),), alphabet=BOTH_ACT)
+
+
+SEARCHES: Mapping[str, Callable[[], Search]] = {
+    **{f"one {kind} run, three looks": partial(one_run, kind) for kind in evidence.KINDS},
+    **{f"one {kind} run, two looks in full": partial(one_run_in_full, kind) for kind in evidence.KINDS},
+    **{f"one {kind} run, about to be given up": partial(one_tired_run, kind) for kind in evidence.KINDS[:2]},
+    **{f"an ordinary and one {kind} run": partial(two_runs, kind) for kind in ("ordinary", "worktree")},
+}
 
 
 def seen(run: Run) -> Run:
@@ -181,34 +253,14 @@ def seen(run: Run) -> Run:
     return replace(run, ran_in="t1", record=Record(keys=(entry,)))
 
 
-def one_run() -> Search:
-    """Every kind of run, never seen and seen running."""
-    runs = [Run("2a2b3c4d", kind) for kind in evidence.KINDS]
-    return Search(tuple(State((one,), Memory()) for run in runs for one in (run, seen(run))))
-
-
-def two_runs() -> Search:
-    """Two runs that share a look and a message; of the evidence only what makes both act."""
-    pairs = (("ordinary", "ordinary"), ("ordinary", "worktree"))
-    alphabet = {
-        "registry": ("untracked",),
-        "activity": ("active",),
-        "files": ("known",),
-        "transcript": ("whole",),
-        "result": ("missing",),
-        "roster": ("idle",),
-        "pane": ("plain new",),
-        "processes": ("known",),
-        "tail": ("cut",),
-        "session": ("idle", "busy"),
-        "listed": ("listed",),
-        "key": ("done", "failed"),
-        "close": ("done", "failed"),
-    }
-    states = [
-        State((seen(Run("2a2b3c4d", one)), seen(Run("3a2b3c4d", other))), Memory()) for one, other in pairs
-    ]
-    return Search(tuple(states), alphabet=alphabet)
+def taken_back(run: Run) -> Run:
+    """The run after a close that was begun and taken back."""
+    one = seen(run)
+    keys = (
+        KeyEntry("closing", run.id, {"terminal": "t2", "pane": run.surface}),
+        KeyEntry("unclosed", run.id, {}),
+    )
+    return replace(one, record=Record(keys=one.record.keys + keys))
 
 
 def as_playbook(found: Found) -> str:
@@ -222,16 +274,21 @@ def as_playbook(found: Found) -> str:
     return "\n".join(lines)
 
 
+def figures(name: str, search: Search, seconds: float) -> str:
+    return (
+        f"{name}: {len(search.states)} states, {search.transitions} transitions, "
+        f"{search.continuations} looks of fair continuations, {seconds:.0f} s"
+    )
+
+
 def main() -> int:
-    started = time.monotonic()
-    for name, search in (("one run", one_run()), ("two runs", two_runs())):
+    for name, make in SEARCHES.items():
+        search, started = make(), time.process_time()
         found = search.run()
-        print(
-            f"{name}: {len(search.states)} states, {search.transitions} transitions, "
-            f"{search.continuations} looks of fair continuations, {time.monotonic() - started:.0f} s"
-        )
+        sys.stdout.write(figures(name, search, time.process_time() - started) + "\n")
+        sys.stdout.flush()
         if found is not None:
-            print(as_playbook(found))
+            sys.stdout.write(as_playbook(found) + "\n")
             return 1
     return 0
 

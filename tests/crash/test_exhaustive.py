@@ -1,0 +1,28 @@
+import sys
+import time
+
+import pytest
+from crash.search import SEARCHES, as_playbook, figures
+
+from strawboss.recovery.nudge import State as Nudge
+from strawboss.recovery.restored import State as Restored
+
+# A search that never gets there proves nothing: states in which some history must end a look.
+REACHED = {
+    "one ordinary run, three looks": {
+        *(Nudge.FOUND_ONCE, Nudge.SENT, Nudge.SEND_FAILED),
+        *(Restored.FOUND_ONCE, Restored.CLOSING, Restored.TO_TELL, Restored.TOLD),
+        *(Restored.FAILED, Restored.RESUMED, Restored.GAVE_UP),
+    },
+    "one worktree run, three looks": {Restored.TO_TELL, Restored.TOLD, Restored.RESUMED, Restored.FAILED},
+    "one ordinary run, about to be given up": {Nudge.GIVEN_UP, Restored.GIVEN_UP},
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_no_small_history_breaks_an_invariant(name):
+    search, started = SEARCHES[name](), time.process_time()
+    found = search.run()
+    sys.stdout.write("\n" + figures(name, search, time.process_time() - started))
+    assert found is None, as_playbook(found)
+    assert REACHED.get(name, set()) <= search.reached

@@ -1,0 +1,104 @@
+"""Trials of the checks: turn one ordering of the core around in a copy, and see what catches it.
+
+`python -m crash.trials` runs them all and prints what caught each; none may pass unnoticed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import strawboss
+
+PACKAGE = Path(strawboss.__file__).parent
+TESTS = Path(__file__).parents[1]
+CATCH = "import crash.trials; crash.trials.search_until_caught()"
+
+KEY_OF_NUDGE = """\
+    if not (yield from write_key(round_, NUDGED, run)):
+        _move(round_, run, nudge.Event.KEY_MISSING)
+        return
+    _move(round_, run, nudge.Event.KEY_WRITTEN)
+"""
+SEND = "    result: Result = yield SendIntercom(peer.id, peer.epoch, _request(round_, run))\n"
+KEY_OF_CLOSE = "    if not (yield from write_key(round_, CLOSING,"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One change of the source: `file` in the package, the text as it is, the text turned around."""
+
+    file: str
+    text: str
+    turned: str
+
+
+TRIALS: Mapping[str, Trial] = {
+    "key after effect: nudge": Trial("recovery/acts/ask.py", KEY_OF_NUDGE + SEND, SEND + KEY_OF_NUDGE),
+    "key after effect: close": Trial(
+        "recovery/acts/close.py", KEY_OF_CLOSE, "    yield ClosePane(pane.id)\n" + KEY_OF_CLOSE
+    ),
+    "no re-check before close": Trial(
+        "recovery/acts/close.py", "verdict = yield from _still_restored(round_, run)", "verdict = None"
+    ),
+    "resumed before the message is seen": Trial(
+        "recovery/acts/tell.py", "        if run in transcript.told:\n", "        if True:\n"
+    ),
+    "give-up not recorded": Trial(
+        "recovery/acts/step.py",
+        "write_key(round_, GAVE_UP, run, why=why)",
+        'write_key(round_, "forgotten", run, why=why)',
+    ),
+    "fold order reversed": Trial(
+        "recovery/keys.py", "    for entry in entries:\n", "    for entry in reversed(tuple(entries)):\n"
+    ),
+}
+
+
+def caught_by(trial: Trial) -> str:
+    """What the search says of the turned core: the invariant and why, or nothing when it notices nothing."""
+    with tempfile.TemporaryDirectory() as directory:
+        copy = Path(directory) / PACKAGE.name
+        shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "extension"))
+        turn(copy / trial.file, trial)
+        path = os.pathsep.join([directory, str(TESTS)])
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", CATCH], env=environment, capture_output=True, text=True, check=True
+        )
+    return done.stdout.strip()
+
+
+def turn(file: Path, trial: Trial) -> None:
+    source = file.read_text()
+    if source.count(trial.text) != 1:
+        raise ValueError(f"{trial.file} has not exactly one place to turn around: {trial.text!r}")
+    file.write_text(source.replace(trial.text, trial.turned))
+
+
+def search_until_caught() -> None:
+    """Runs in the copy: the first broken invariant of the small searches."""
+    from crash.search import one_run  # here, so that it is the copy's core that is searched
+
+    for kind in ("ordinary", "worktree"):
+        found = one_run(kind).run(first=True)
+        if found is not None:
+            sys.stdout.write(str(found.violation))
+            return
+
+
+def main() -> int:
+    caught = {name: caught_by(trial) for name, trial in TRIALS.items()}
+    for name, by in caught.items():
+        sys.stdout.write(f"{name}: {by or 'NOT CAUGHT'}\n")
+    return 0 if all(caught.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
