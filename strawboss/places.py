@@ -10,7 +10,9 @@ import platformdirs
 
 def state_directory() -> Path:
     """Logs, locks, the task store: `STRAWBOSS_STATE_DIR`, else the platform's state directory."""
-    return _from_environment("STRAWBOSS_STATE_DIR") or Path(platformdirs.user_state_dir("strawboss", appauthor=False))
+    return _from_environment("STRAWBOSS_STATE_DIR") or Path(
+        platformdirs.user_state_dir("strawboss", appauthor=False)
+    )
 
 
 def config_file() -> Path:
@@ -20,7 +22,9 @@ def config_file() -> Path:
 
 def config_directory() -> Path:
     """`STRAWBOSS_CONFIG_DIR`, else the platform's config directory."""
-    return _from_environment("STRAWBOSS_CONFIG_DIR") or Path(platformdirs.user_config_dir("strawboss", appauthor=False))
+    return _from_environment("STRAWBOSS_CONFIG_DIR") or Path(
+        platformdirs.user_config_dir("strawboss", appauthor=False)
+    )
 
 
 def _from_environment(name: str) -> Path | None:
