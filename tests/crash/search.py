@@ -15,7 +15,8 @@ from typing import Any
 
 from crash import evidence
 from crash.judge import BrokenInvariantError, Record, has_converged
-from crash.play import Choices, CoveredError, Play, Run, State
+from crash.play import Play
+from crash.states import Choices, CoveredError, Run, State
 
 from strawboss.recovery import nudge, restored
 from strawboss.recovery.check import Memory

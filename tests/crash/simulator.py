@@ -1,0 +1,362 @@
+"""A small model of the world outside: herdr, the broker, the disk, a launcher's session. It answers and judges.
+
+Long histories run on it (`test_long_histories.py`). It knows who sits in each pane, whatever herdr shows of it, and keeps
+a record of what really happened to each run beside the keys in the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from crash import evidence
+from crash.judge import (
+    BrokenInvariantError,
+    Record,
+    Truth,
+    Warnings,
+    has_converged,
+    is_no_typing,
+    judge,
+    warned,
+)
+
+from strawboss.recovery import commands as c
+from strawboss.recovery.check import Memory, check
+from strawboss.recovery.commands import Command, Outcome, Result, SessionState
+from strawboss.recovery.evidence import KeyEntry, Pane, Process, RunFiles, Transcript
+
+ON_SESSION = frozenset({"child", "restored", "person", "resumed"})
+FAIR_LOOKS = 8
+RESUME_SCRIPT = f"/a/artifacts/{evidence.LAUNCHER.id}/subagent-scripts/zeta-resume-1.sh"
+RESUMED = (Process(81, name="bash", argv=("bash", RESUME_SCRIPT)), Process(82, name="pi", argv=("pi",)))
+
+
+@dataclass(slots=True)
+class Spot:
+    """A pane: `occupant` child | restored | person | resumed | shell, on that run's session file unless a shell."""
+
+    id: str
+    terminal: str
+    occupant: str
+    run: str
+    status: str = "idle"
+
+
+@dataclass(slots=True)
+class Child:
+    id: str
+    kind: str
+    surface: str
+    phase: str = "active"
+    cut: bool = True
+    reported: bool = False
+    ended: bool = False
+    record: Record = field(default_factory=Record)
+
+    @property
+    def noted(self) -> str | None:
+        """The terminal of the last `seen` key in the file."""
+        seen = [str(entry.data["terminal"]) for entry in self.record.keys if entry.key == "seen"]
+        return seen[-1] if seen else None
+
+
+@dataclass(slots=True)
+class World:
+    """`outages`: what cannot be read now. `outcomes`: how the next effects end; after that all succeed."""
+
+    children: dict[str, Child] = field(default_factory=dict)
+    spots: list[Spot] = field(default_factory=list)
+    registry: set[str] = field(default_factory=set)
+    queue: list[tuple[str, ...]] = field(default_factory=list)
+    memory: Memory = field(default_factory=Memory)
+    outages: set[str] = field(default_factory=set)
+    outcomes: list[str] = field(default_factory=list)
+    busy: bool = False
+    compacting: bool = False
+    monotonic: float = 0.0
+    wall: float = 0.0
+    made: int = 1  # w1:p1 is the launcher's
+
+    # -- what people, herdr and pi do ----------------------------------------------------------------------------
+
+    def fresh(self, what: str) -> str:
+        self.made += 1
+        return f"{what}{self.made}"
+
+    def start_run(self, kind: str) -> None:
+        run = f"{len(self.children) + 0x2A2B3C4D:08x}"
+        pane = self.fresh("w1:p")
+        self.children[run] = Child(run, kind, pane)
+        self.spots.append(Spot(pane, self.fresh("t"), "child", run, "working"))
+        self.registry.add(run)
+
+    def spot_of(self, run: str) -> Spot | None:
+        return next((spot for spot in self.spots if spot.run == run), None)
+
+    def restart_launcher(self) -> None:
+        self.registry.clear()
+        self.queue.clear()
+        self.reload()
+
+    def reload(self) -> None:
+        """A new session start; what the session has queued stays queued."""
+        self.memory = Memory()
+        for child in self.children.values():
+            child.record = child.record.at_session_start()
+
+    def restart_herdr(self) -> None:
+        """Every process in a pane dies; a plain pi comes back where herdr knew a session, else a shell."""
+        for spot in self.spots:
+            spot.terminal, spot.status = self.fresh("t"), "idle"
+            spot.occupant = "restored" if spot.occupant in ON_SESSION else "shell"
+        self.restart_launcher()
+
+    def hand_over_live(self) -> None:
+        for spot in self.spots:
+            spot.terminal = self.fresh("t")
+
+    # -- one look --------------------------------------------------------------------------------------------------
+
+    def look(self, *, kill_after: int | None = None) -> None:
+        """One check at the present time; `kill_after` so many commands the process dies, before the next one is done."""
+        for child in self.children.values():
+            child.record = child.record.at_look_start()
+        now = evidence.clock(self.monotonic, wall=self.wall)
+        script: list[tuple[Command, Any]] = []
+        steps = check(evidence.LAUNCHER, evidence.SETTINGS, self.memory, now)
+        answer: Any = None
+        while True:
+            try:
+                command = steps.send(answer)
+            except StopIteration as end:
+                self._decides_the_same(now, script)
+                self.memory = end.value.memory
+                return
+            if kill_after is not None and len(script) >= kill_after:
+                self.reload()
+                return
+            is_no_typing(command)
+            answer = ANSWERS[type(command)](self, command)
+            script.append((command, answer))
+
+    def _decides_the_same(self, now: Any, script: Sequence[tuple[Command, Any]]) -> None:
+        """I3: the same evidence, listed the other way round, and the same commands in the same order."""
+        steps = check(evidence.LAUNCHER, evidence.SETTINGS, self.memory, now)
+        answer: Any = None
+        for expected, given in script:
+            command = steps.send(answer)
+            if command != expected:
+                raise BrokenInvariantError(
+                    "I3", f"the same evidence, and now {command} instead of {expected}"
+                )
+            turned = isinstance(command, c.ListPanes | c.ListSessions) and isinstance(given, tuple)
+            answer = given[::-1] if turned else given
+
+    def continue_fairly(self) -> None:
+        """I4: everything can be read, effects succeed, nothing else happens; then every run must have converged."""
+        self.outages.clear()
+        self.outcomes.clear()
+        self.busy = self.compacting = False
+        self._take_queued()
+        before = {run: child.record for run, child in self.children.items()}
+        due = {run: self._due(child) for run, child in self.children.items()}
+        self.restart_launcher()
+        for _ in range(FAIR_LOOKS):
+            self.pass_time(evidence.SETTINGS.interval)
+            self.look()
+        for run, child in self.children.items():
+            has_converged(child.record, self.truth(child))
+            what = due[run]
+            if what and not getattr(child.record, what):
+                raise BrokenInvariantError("I4", f"{run} could be recovered and is left alone: {before[run]}")
+
+    def _due(self, child: Child) -> str | None:
+        """What a fair continuation must bring: `asked`, `told`, or nothing that this model can insist on."""
+        if child.reported or child.ended or child.kind == "persistent" or child.record.ended:
+            return None
+        spots = [spot for spot in self.spots if spot.run == child.id and spot.occupant in ON_SESSION]
+        if child.record.closed:
+            return None if spots else "told"
+        if len(spots) != 1 or spots[0].status != "idle":
+            return None
+        spot = spots[0]
+        if spot.occupant == "child" and not child.record.has("continued"):
+            return "asked" if child.phase == "waiting" else None
+        seen_before = child.noted is not None and child.noted != spot.terminal
+        return "told" if spot.occupant == "restored" and spot.id == child.surface and seen_before else None
+
+    def pass_time(self, seconds: float, *, asleep: float = 0.0) -> None:
+        self.monotonic += seconds
+        self.wall += seconds + asleep
+
+    def _take_queued(self) -> None:
+        for runs in self.queue:
+            for run in runs:
+                record = self.children[run].record
+                self.children[run].record = replace(record, queued=record.queued - 1, told=record.told + 1)
+        self.queue.clear()
+
+    def settle(self, *, taken: bool) -> None:
+        """The session gets to its queue, or somebody throws it away (Esc)."""
+        if taken:
+            self._take_queued()
+        for runs in self.queue:
+            for run in runs:
+                record = self.children[run].record
+                self.children[run].record = replace(record, queued=record.queued - 1)
+        self.queue.clear()
+        self.busy = False
+
+    # -- reads -----------------------------------------------------------------------------------------------------
+
+    def readable(self, what: str, answer: Any) -> Any:
+        return evidence.UNREADABLE if what in self.outages else answer
+
+    def transcript(self) -> Any:
+        children = self.children.values()
+        return Transcript(
+            tuple(entry for child in children for entry in child.record.keys),
+            frozenset(evidence.session_file(child.id) for child in children if child.reported),
+            told=frozenset(child.id for child in children if child.record.told),
+        )
+
+    def files(self, command: c.ReadRun) -> RunFiles:
+        if "files" in self.outages:
+            return RunFiles(*[evidence.UNREADABLE] * 4)
+        child = self.children[command.run]
+        return evidence.files(child.id, child.kind, child.surface, ended=child.ended)
+
+    def activities(self) -> Mapping[str, Any]:
+        return {
+            run: self.readable("activity", evidence.activity(child.phase))
+            for run, child in self.children.items()
+        }
+
+    def panes(self) -> tuple[Pane, ...]:
+        return (evidence.LAUNCHER_PANE, *(self._pane(spot) for spot in self.spots))
+
+    def _pane(self, spot: Spot) -> Pane:
+        if spot.occupant not in ON_SESSION:
+            return Pane(spot.id, spot.terminal, None, "idle", None)
+        return Pane(spot.id, spot.terminal, "pi", spot.status, evidence.session_file(spot.run))
+
+    def processes(self, command: c.ProcessInfo) -> Any:
+        spot = next((spot for spot in self.spots if spot.id == command.pane), None)
+        if spot is None:
+            return evidence.UNREADABLE
+        of = {
+            "child": evidence.child_processes(spot.run),
+            "restored": evidence.PLAIN,
+            "person": evidence.PLAIN,
+            "resumed": RESUMED,
+            "shell": evidence.SHELL,
+        }
+        return self.readable("processes", of[spot.occupant])
+
+    def roster(self) -> Any:
+        peers = [evidence.LAUNCHER_PEER]
+        for spot in self.spots:
+            if spot.occupant in ON_SESSION:
+                status = "idle" if spot.status == "idle" else "tool:bash"
+                peers.append(evidence.child_peer(spot.run, spot.id, status))
+        return tuple(peers)
+
+    def tail(self, command: c.ReadTail) -> Any:
+        child = next(
+            one for one in self.children.values() if evidence.session_file(one.id) == command.session_file
+        )
+        return self.readable("tail", evidence.tail(child.id, cut=child.cut))
+
+    # -- effects ---------------------------------------------------------------------------------------------------
+
+    def outcome(self) -> str:
+        return self.outcomes.pop(0) if self.outcomes else "done"
+
+    def truth(self, child: Child) -> Truth:
+        spots = [spot for spot in self.spots if spot.run == child.id and spot.occupant in ON_SESSION]
+        occupant = spots[0].occupant if len(spots) == 1 else "two pi" if spots else "nobody"
+        return Truth(child.kind, child.id in self.registry, child.reported, occupant)
+
+    def write_key(self, command: c.WriteKey) -> Any:
+        child = self.children[command.run]
+        record = replace(child.record, asked_keys=child.record.asked_keys | {command.key})
+        if command.key == "resumed":
+            judge("resumed", record, self.truth(child))
+        outcome = self.outcome()
+        if outcome.startswith("done"):
+            entry = KeyEntry(command.key, command.run, dict(command.data))
+            record = replace(record, keys=(*record.keys, entry))
+        child.record = record
+        return {"done": True, "failed": False}.get(outcome, evidence.UNREADABLE)
+
+    def close(self, command: c.ClosePane) -> Result:
+        spot = next(spot for spot in self.spots if spot.id == command.pane)
+        child = self.children[spot.run]
+        judge("close", child.record, replace(self.truth(child), occupant=spot.occupant))
+        outcome = self.outcome()
+        if outcome.startswith("done"):
+            self.spots.remove(spot)
+            child.record = replace(child.record, closed=child.record.closed + 1)
+        return _result(outcome)
+
+    def send(self, command: c.SendIntercom) -> Result:
+        child = next(one for one in self.children.values() if evidence.session_id(one.id) == command.session)
+        act = "continue" if child.record.has("continued") else "ask"
+        judge(act, child.record, self.truth(child))
+        name = "continued" if act == "continue" else "asked"
+        child.record = replace(child.record, **{name: getattr(child.record, name) + 1})
+        return _result(self.outcome())
+
+    def tell(self, command: c.TellLauncher) -> Result:
+        for run in command.runs:
+            judge("tell", self.children[run].record, self.truth(self.children[run]))
+        outcome = self.outcome()
+        if outcome.startswith("done"):
+            for run in command.runs:
+                record = self.children[run].record
+                self.children[run].record = replace(record, queued=record.queued + 1)
+            self.queue.append(command.runs)
+            if not self.busy:
+                self._take_queued()
+        return _result(outcome)
+
+    def notify(self, command: c.Notify) -> None:
+        if command.level == "warning":
+            for run in self._named(command.text):
+                child = self.children[run]
+                child.record = warned(child.record, self.truth(child), command.text)
+
+    def _named(self, text: str) -> Iterator[str]:
+        return Warnings({run: evidence.session_file(run) for run in self.children}).of(text)
+
+    def pause(self, command: c.Pause) -> float:
+        self.pass_time(command.seconds)
+        return self.monotonic
+
+
+def _result(outcome: str) -> Result:
+    words = {"done": Outcome.DONE, "failed": Outcome.FAILED}
+    return Result(words.get(outcome, Outcome.UNKNOWN), "" if outcome == "done" else outcome)
+
+
+ANSWERS: Mapping[type, Any] = {
+    c.ReadRegistry: lambda world, _: world.readable("registry", frozenset(world.registry)),
+    c.ReadRuns: lambda world, _: world.readable("runs", world.activities()),
+    c.ReadRun: World.files,
+    c.ReadTranscript: lambda world, _: world.readable("transcript", world.transcript()),
+    c.ListSessions: lambda world, _: world.readable("roster", world.roster()),
+    c.ListPanes: lambda world, _: world.readable("panes", world.panes()),
+    c.ProcessInfo: World.processes,
+    c.ReadTail: World.tail,
+    c.ReadSession: lambda world, _: SessionState(
+        idle=not (world.busy or world.compacting), compacting=world.compacting
+    ),
+    c.WriteKey: World.write_key,
+    c.ClosePane: World.close,
+    c.SendIntercom: World.send,
+    c.TellLauncher: World.tell,
+    c.Notify: World.notify,
+    c.Pause: World.pause,
+}

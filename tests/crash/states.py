@@ -1,0 +1,151 @@
+"""Where a history of the exhaustive search stands: the runs as they really are, and what the core remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from crash import evidence
+from crash.judge import BrokenInvariantError, Record
+
+from strawboss.recovery import nudge, restored
+from strawboss.recovery.check import Look, Memory
+from strawboss.recovery.commands import Command
+from strawboss.recovery.watch import Watch
+
+INTERVAL = evidence.SETTINGS.interval
+NOW = evidence.clock(INTERVAL)  # every look; the memory's clocks are moved instead
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run in the world. `ran_in`: the terminal in which a look last saw its launch script run."""
+
+    id: str
+    kind: str
+    ran_in: str | None = None
+    reported: bool = False
+    record: Record = field(default_factory=Record)
+
+    @property
+    def surface(self) -> str:
+        return f"w1:p{self.id[0]}"
+
+    def killed(self, *, launcher: bool) -> Run:
+        """What outlives a process. A terminal that was noticed and not noted is forgotten (docs/assurance.md)."""
+        record = self.record.at_session_start()
+        noted = [str(entry.data["terminal"]) for entry in record.keys if entry.key == "seen"]
+        record = replace(record, queued=0 if launcher else record.queued)
+        return replace(self, ran_in=noted[-1] if noted else None, record=record)
+
+    def key(self) -> object:
+        record = self.record
+        keys = [(entry.key, entry.data.get("terminal")) for entry in record.keys]
+        keys = tuple(key for key, before in zip(keys, [None, *keys], strict=False) if key != before)
+        return (self.kind, self.ran_in, self.reported, keys, replace(record, keys=()))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    runs: tuple[Run, ...]
+    memory: Memory
+
+    def key(self, looks: int) -> object:
+        """Equal for states that the core cannot tell apart in that many looks to come.
+
+        The memory's count of keys is left out: it only tells whether the file lost some, and here it never does.
+        """
+        watches = tuple(_watch_key(self.memory.watches.get(run.id), looks) for run in self.runs)
+        return tuple(run.key() for run in self.runs), watches, self.memory.warned, self.memory.clock is None
+
+    def killed(self, *, launcher: bool) -> State:
+        """After a kill and a new start. `launcher`: its session went too, and with it what was queued."""
+        return State(tuple(run.killed(launcher=launcher) for run in self.runs), Memory())
+
+
+def _watch_key(watch: Watch | None, looks: int) -> object:
+    if watch is None:
+        return None
+    ended = watch.restored is restored.State.GIVEN_UP
+    counts = (
+        (watch.nudge_misses, nudge.MISSES),
+        (watch.restored_misses, restored.MISSES),
+        (watch.note_misses, restored.MISSES),
+        (watch.unreachable, restored.REACH_LOOKS),
+        (watch.puts, restored.PUTS),
+    )
+    return (
+        watch.nudge,
+        watch.nudge_found,
+        watch.restored,
+        watch.restored_found,
+        watch.restored_obstacle.condition if ended and watch.restored_obstacle else None,
+        watch.noted,
+        watch.ran_in,
+        watch.maybe_put,
+        watch.handover is None,  # what it says is only said
+        watch.settled is None,
+        tuple(count if count + looks >= end else 0 for count, end in counts),
+    )
+
+
+def rebased(memory: Memory) -> Memory:
+    """The memory as if the next look were at `NOW`: only how long ago a thing was found matters."""
+    watches = {
+        run: replace(
+            watch, nudge_found=_earlier(watch.nudge_found), restored_found=_earlier(watch.restored_found)
+        )
+        for run, watch in memory.watches.items()
+    }
+    return replace(memory, watches=watches, clock=evidence.clock(0))
+
+
+def _earlier(found: Any) -> Any:
+    return found and replace(found, at=max(found.at - INTERVAL, -INTERVAL))
+
+
+class CoveredError(Exception):
+    """An earlier path has been here: what differs is evidence that what follows does not read."""
+
+
+class Choices:
+    """One path through all choices: replays a prefix, then takes the first option of everything new."""
+
+    def __init__(self, prefix: list[tuple[str, int, int]]) -> None:
+        self.path = prefix
+        self._place = 0
+        self._replayed = len(prefix)
+
+    def choose(self, name: str, options: tuple[str, ...]) -> str:
+        if self._place == len(self.path):
+            self.path.append((name, 0, len(options)))
+        asked, chosen, count = self.path[self._place]
+        if (asked, count) != (name, len(options)):
+            raise BrokenInvariantError(
+                "I3", f"the same evidence, and now it asks for {name} instead of {asked}"
+            )
+        self._place += 1
+        return options[chosen]
+
+    @property
+    def are_new(self) -> bool:
+        """Whether no earlier path came this way."""
+        return self._place >= self._replayed
+
+    def next(self) -> Choices | None:
+        """The next path in order, or None after the last."""
+        path = list(self.path)
+        while path:
+            name, chosen, count = path.pop()
+            if chosen + 1 < count:
+                return Choices([*path, (name, chosen + 1, count)])
+        return None
+
+
+def killed_after(commands: int, look: Generator[Command, Any, Look]) -> Generator[Command, Any, Look]:
+    """The look of a process that dies after so many commands: nothing is remembered."""
+    answer: Any = None
+    for _ in range(commands):
+        answer = yield look.send(answer)
+    return Look((), Memory())
