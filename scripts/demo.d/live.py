@@ -6,6 +6,7 @@ Ends with 0 only if the story came out, with 1 if not, with 3 if Node or pi cann
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -51,6 +52,8 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     signal.signal(signal.SIGALRM, _too_late)
+    for name in [name for name in os.environ if name.startswith("STRAWBOSS_TEST_")]:
+        del os.environ[name]  # they would put real programs in the place of the stand-ins
     try:
         _set_up()
     except (ImportError, OSError, RuntimeError, subprocess.SubprocessError) as error:
