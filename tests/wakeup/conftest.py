@@ -91,7 +91,7 @@ def enlist(home: Path) -> Callable[..., Registry]:
     return enlist
 
 
-def wait_for(wanted: Callable[[], object], what: str, seconds: float = 20.0) -> object:
+def wait_for(wanted: Callable[[], object], what: str, seconds: float = 60.0) -> object:
     """Until `wanted` gives something true; fails, saying what was waited for."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

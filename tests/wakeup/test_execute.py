@@ -68,7 +68,7 @@ def test_placeholders_are_filled_once_and_texts_stay_texts(
 
 
 def test_output_and_prompt_are_private_files_and_the_output_is_whole(order: Callable[..., Order]) -> None:
-    wanted = order(*python("import sys; print('out'); sys.stderr.write('err\\n')"))
+    wanted = order(*python("import os; os.write(1, b'out\\n'); os.write(2, b'err\\n')"))
     run(wanted)
     assert sorted(wanted.output.read_text().split()) == ["err", "out"]
     for file in (wanted.output, wanted.output.with_suffix(".prompt")):

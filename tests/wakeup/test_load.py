@@ -19,20 +19,22 @@ from strawboss.wakeup.store.tasks import NewTask, Status
 STAMPEDE = Path(__file__).with_name("stampede.py")
 
 
-def fill(database: Database, count: int) -> set[str]:
+def fill(database: Database, count: int, kinds: int) -> set[str]:
+    news = (
+        NewTask(f"task {number}", "boss", capabilities=frozenset({f"kind {number % kinds}"}))
+        for number in range(count)
+    )
     with database.write() as connection:
-        return {
-            tasks.add(connection, NewTask(f"task {number}", "boss"), time.time()) for number in range(count)
-        }
+        return {tasks.add(connection, new, time.time()) for new in news}
 
 
-def stampede(workers: int, lease: float, log: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, str(STAMPEDE), str(workers), str(lease), str(log)])
+def stampede(workers: int, kinds: int, lease: float, log: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, str(STAMPEDE), str(workers), str(kinds), str(lease), str(log)])
 
 
 def test_32_processes_take_2000_tasks_each_exactly_once(database: Database, tmp_path: Path) -> None:
-    added = fill(database, 2000)
-    assert stampede(32, 600.0, tmp_path / "log").wait(300) == 0
+    added = fill(database, 2000, kinds=8)
+    assert stampede(32, 8, 600.0, tmp_path / "log").wait(300) == 0
     lines = (tmp_path / "log").read_text().splitlines()
     taken = Counter(line.split()[1] for line in lines if line.endswith("taken"))
     assert set(taken) == added
@@ -45,8 +47,8 @@ def test_32_processes_take_2000_tasks_each_exactly_once(database: Database, tmp_
 def test_tasks_of_processes_killed_at_random_are_done_by_the_others_and_stored_once(
     database: Database, tmp_path: Path, until: Callable[..., object]
 ) -> None:
-    added, log, chance = fill(database, 120), tmp_path / "log", random.Random(4)
-    herd = stampede(8, 0.5, log)
+    added, log, chance = fill(database, 120, kinds=1), tmp_path / "log", random.Random(4)
+    herd = stampede(8, 1, 0.5, log)
     for victims in range(1, 6):
         until(lambda: log.exists() and len(log.read_text().splitlines()) > 8 * victims, "work to go on")  # noqa: B023
         alive = {int(line.split()[0]) for line in log.read_text().splitlines()[-8:]}

@@ -18,6 +18,7 @@ from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.checkup import check_all
 from strawboss.wakeup.cycle import Rhythm
 from strawboss.wakeup.health import Health
+from strawboss.wakeup.processes import end_tree
 from strawboss.wakeup.pulse import record_file
 from strawboss.wakeup.responses import OnStall, Patient, Response, respond
 from strawboss.wakeup.store import actions, checkout, cycles, events, inbox, tasks
@@ -47,7 +48,9 @@ class Ward:
         self.process = subprocess.Popen(
             [sys.executable, "-c", program, "heartbeat", *options], stdout=subprocess.DEVNULL
         )
-        until(lambda: self.cycle() and self.cycle().command, "the command to run")
+
+    def wait_for_work(self) -> None:
+        self.until(lambda: self.cycle() and self.cycle().command, "the command to run")
 
     def cycle(self) -> cycles.Cycle:
         with self.database.read() as connection:
@@ -80,15 +83,19 @@ class Ward:
 @pytest.fixture
 def ward(light: Database, enlist: Callable[..., Registry], until: Callable[..., object]) -> Iterator[Ward]:
     ward = Ward(light, enlist(HANGS, UNABLE, OTHER), until)
-    yield ward
-    with light.read() as connection:
-        for cycle in [
-            one for agent in ward.registry.agents for one in cycles.unfinished(connection, agent.name)
-        ]:
-            responses.end_tree(
-                [cycle.process, *([cycle.command] if cycle.command else [])], cycle.id, patience=0.1
-            )
-    ward.process.wait()
+    try:
+        ward.wait_for_work()
+        yield ward
+    finally:
+        ward.process.kill()
+        ward.process.wait()
+        for cycle in _unfinished(ward):
+            end_tree([cycle.process, *([cycle.command] if cycle.command else [])], cycle.id, patience=0.1)
+
+
+def _unfinished(ward: Ward) -> list[cycles.Cycle]:
+    with ward.database.read() as connection:
+        return [one for agent in ward.registry.agents for one in cycles.unfinished(connection, agent.name)]
 
 
 def alive(patient: Patient) -> set[Liveness]:

@@ -101,7 +101,11 @@ class World:
             return history(connection, 10_000)
 
     def wait_for(self, title: str, status: Status) -> Task:
-        self.until(lambda: self.tasks()[title].status is status, f"{title} to be {status}", 60)
+        def arrived() -> bool:
+            task = self.tasks().get(title)
+            return task is not None and task.status is status
+
+        self.until(arrived, f"{title} to be {status}")
         return self.tasks()[title]
 
     def health(self, agent: str) -> Checkup:

@@ -20,7 +20,7 @@ from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.migrations import migrate
 
 # How long a statement waits for another process's transaction before the store counts as locked.
-BUSY_SECONDS = 10.0
+BUSY_SECONDS = 30.0
 CONNECT_SECONDS = 5
 WRITES = "strawboss_writes"
 

@@ -10,6 +10,7 @@ from enum import IntEnum, StrEnum
 from typing import Any
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Connection,
     RowMapping,
@@ -123,7 +124,7 @@ BEST_AVAILABLE = (
     .limit(MOST_CANDIDATES)
 )
 WORN_OUT = select(tasks.c.id).where(tasks.c.attempts >= MOST_ATTEMPTS, FREE).with_for_update(skip_locked=True)
-_ids = bindparam("ids", expanding=True)
+_ids: BindParameter[Any] = bindparam("ids", expanding=True)
 NEEDS_OF = (
     select(task_needs.c.task, task_needs.c.needs)
     .where(task_needs.c.task.in_(_ids))
@@ -312,7 +313,7 @@ def _tasks(connection: Connection, rows: Sequence[RowMapping]) -> list[Task]:
 
 
 def _gathered(
-    connection: Connection, question: Select[tuple[str, str]], ids: dict[str, Any]
+    connection: Connection, question: Select[str, str], ids: dict[str, Any]
 ) -> dict[str, list[str]]:
     gathered: dict[str, list[str]] = {}
     for task, item in connection.execute(question, ids):
