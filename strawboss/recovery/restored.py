@@ -311,14 +311,22 @@ NOT_COUNTED = frozenset({LISTED, ALONE})
 
 
 def pane_is_gone(facts: Facts) -> bool:
-    """After a close: no pane is on the session file, and the pane's id is unused or was given to another terminal."""
-    pane, closing = restored_pane(facts), facts.keys.closing
-    if facts.own_panes:
+    """After a close, by what its `closing` key says was closed."""
+    closed = facts.keys.closing.data.get("terminal") if facts.keys.closing else None
+    return terminal_is_gone(facts, closed)
+
+
+def terminal_is_gone(facts: Facts, closed: object) -> bool:
+    """No pane is on the session file or in that terminal, and the pane's id is unused or was given to another one.
+
+    A pane that is moved gets another id and keeps its terminal, whether or not herdr still names its session.
+    """
+    if isinstance(facts.panes, Unknown) or facts.own_panes:
         return False
-    if pane is None:
-        return True
-    closed = closing.data.get("terminal") if closing else None
-    return pane.terminal is not None and closed is not None and pane.terminal != closed
+    if closed is not None and any(pane.terminal == closed for pane in facts.panes):
+        return False
+    pane = restored_pane(facts)
+    return pane is None or None not in (pane.terminal, closed)
 
 
 def is_not_contradicted(facts: Facts, tail: Tail | Unknown) -> Verdict:

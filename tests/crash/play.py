@@ -208,9 +208,10 @@ class Play:
         """Terminals are told apart only by whether the script ran in them."""
         run, kind = self.runs[run_id], self.chosen.get(f"pane {run_id}", "unknown")
         if f"terminal {run_id}" not in self.chosen:
-            before = run.ran_in or "t1"
-            other = "t2" if before == "t1" else "t1"
-            of_kind = {"new": other, "newer": "t3", "last": "t4"}.get(kind.rpartition(" ")[2], before)
+            first, second, third, fourth = (run.terminal(number) for number in range(1, 5))
+            before = run.ran_in or first
+            other = second if before == first else first
+            of_kind = {"new": other, "newer": third, "last": fourth}.get(kind.rpartition(" ")[2], before)
             self.chosen[f"terminal {run_id}"] = of_kind
         return self.chosen[f"terminal {run_id}"]
 

@@ -250,15 +250,15 @@ SEARCHES: Mapping[str, Callable[[], Search]] = {
 
 def seen(run: Run) -> Run:
     """The run after a look that noted it as running."""
-    entry = KeyEntry("seen", run.id, {"terminal": "t1", "pane": run.surface})
-    return replace(run, ran_in="t1", record=Record(keys=(entry,)))
+    entry = KeyEntry("seen", run.id, {"terminal": run.terminal(1), "pane": run.surface})
+    return replace(run, ran_in=run.terminal(1), record=Record(keys=(entry,)))
 
 
 def taken_back(run: Run) -> Run:
     """The run after a close that was begun and taken back."""
     one = seen(run)
     keys = (
-        KeyEntry("closing", run.id, {"terminal": "t2", "pane": run.surface}),
+        KeyEntry("closing", run.id, {"terminal": run.terminal(2), "pane": run.surface}),
         KeyEntry("unclosed", run.id, {}),
     )
     return replace(one, record=Record(keys=one.record.keys + keys))

@@ -28,7 +28,7 @@ from strawboss.recovery.commands import Command, Outcome, Result, SessionState
 from strawboss.recovery.evidence import KeyEntry, Pane, Process, RunFiles, Transcript
 
 ON_SESSION = frozenset({"child", "restored", "person", "resumed"})
-FAIR_LOOKS = 8
+FAIR_LOOKS = 9  # eight misses give up, and one look to take a close back
 RESUME_SCRIPT = f"/a/artifacts/{evidence.LAUNCHER.id}/subagent-scripts/zeta-resume-1.sh"
 RESUMED = (Process(81, name="bash", argv=("bash", RESUME_SCRIPT)), Process(82, name="pi", argv=("pi",)))
 
@@ -42,6 +42,7 @@ class Spot:
     occupant: str
     run: str
     status: str = "idle"
+    registered: bool = True  # herdr knows which session its pi is on
 
 
 @dataclass(slots=True)
@@ -97,7 +98,7 @@ class World:
 
     def restart_launcher(self) -> None:
         self.registry.clear()
-        self.queue.clear()
+        self.settle(taken=False)
         self.reload()
 
     def reload(self) -> None:
@@ -109,8 +110,9 @@ class World:
     def restart_herdr(self) -> None:
         """Every process in a pane dies; a plain pi comes back where herdr knew a session, else a shell."""
         for spot in self.spots:
-            spot.terminal, spot.status = self.fresh("t"), "idle"
-            spot.occupant = "restored" if spot.occupant in ON_SESSION else "shell"
+            known = spot.occupant in ON_SESSION and spot.registered
+            spot.occupant = "restored" if known else "shell"
+            spot.terminal, spot.status, spot.registered = self.fresh("t"), "idle", True
         self.restart_launcher()
 
     def hand_over_live(self) -> None:
@@ -178,8 +180,10 @@ class World:
             return None
         spots = [spot for spot in self.spots if spot.run == child.id and spot.occupant in ON_SESSION]
         if child.record.closed:
-            return None if spots else "told"
-        if len(spots) != 1 or spots[0].status != "idle":
+            # Taken back because somebody had opened its session elsewhere: given up with a warning then.
+            came_back = None if spots else "warned_back"
+            return "told" if child.record.closing and not spots else came_back
+        if len(spots) != 1 or spots[0].status != "idle" or not spots[0].registered:
             return None
         spot = spots[0]
         if spot.occupant == "child" and not child.record.has("continued"):
@@ -240,7 +244,8 @@ class World:
     def _pane(self, spot: Spot) -> Pane:
         if spot.occupant not in ON_SESSION:
             return Pane(spot.id, spot.terminal, None, "idle", None)
-        return Pane(spot.id, spot.terminal, "pi", spot.status, evidence.session_file(spot.run))
+        session = evidence.session_file(spot.run) if spot.registered else None
+        return Pane(spot.id, spot.terminal, "pi", spot.status, session)
 
     def processes(self, command: c.ProcessInfo) -> Any:
         spot = next((spot for spot in self.spots if spot.id == command.pane), None)

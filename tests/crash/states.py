@@ -32,6 +32,9 @@ class Run:
     def surface(self) -> str:
         return f"w1:p{self.id[0]}"
 
+    def terminal(self, number: int) -> str:
+        return f"t{self.id[0]}.{number}"
+
     def killed(self, *, launcher: bool) -> Run:
         """What outlives a process. A terminal that was noticed and not noted is forgotten (docs/assurance.md)."""
         record = self.record.at_session_start()

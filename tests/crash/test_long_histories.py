@@ -139,6 +139,11 @@ class History(RuleBasedStateMachine):
     def a_pane_moves_to_another_workspace(self, index):
         self.spot(index).id = self.world.fresh("w2:p")
 
+    @precondition(lambda self: self.world.spots)
+    @event(index=indexes, registered=st.booleans())
+    def herdr_forgets_or_learns_a_panes_session(self, index, registered):
+        self.spot(index).registered = registered
+
     @event()
     def herdr_restarts(self):
         self.world.restart_herdr()

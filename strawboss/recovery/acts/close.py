@@ -116,15 +116,10 @@ def _wait_until_gone(facts: Facts, pane: Pane) -> Generator[Command, Any, bool |
     started: float = yield Pause(0)
     while True:
         panes: Panes | Unknown = yield ListPanes()
-        if not isinstance(panes, Unknown) and _is_gone(replace(facts, panes=panes), pane):
+        if restored.terminal_is_gone(replace(facts, panes=panes), pane.terminal):
             return True
         if (yield Pause(POLL_SECONDS)) - started >= restored.GONE_SECONDS:
             return panes if isinstance(panes, Unknown) else False
-
-
-def _is_gone(facts: Facts, pane: Pane) -> bool:
-    listed = restored.restored_pane(facts)
-    return not facts.own_panes and (listed is None or listed.terminal not in (None, pane.terminal))
 
 
 def _hand_over(round_: Round, run: str, turn: Cut) -> None:

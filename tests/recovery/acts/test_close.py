@@ -394,7 +394,10 @@ def several(*runs: str, **changes: Any) -> Desk:
         },
         transcript=Transcript(tuple(replace(SEEN, run=run, data={"terminal": "old"}) for run in runs)),
         tails={file(run): CUT for run in runs},
-        panes=(BOSS_PANE, *(replace(RESTORED, id=f"w1:{run}", session=file(run)) for run in runs)),
+        panes=(
+            BOSS_PANE,
+            *(replace(RESTORED, id=f"w1:{run}", terminal=f"new-{run}", session=file(run)) for run in runs),
+        ),
         processes={f"w1:{run}": (PI,) for run in runs},
         roster=(BOSS_PEER,),
     )
