@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from strawboss.pi.protocol import PROTOCOL, Started
 from strawboss.recovery.evidence import Launcher
 from strawboss.runs.disk import Disk
 
+NO_PATH = frozenset({errno.ENAMETOOLONG, errno.ELOOP})  # no file can be there
 POLICY_SUFFIX = ".pi-herdr-subagent-policy.json"
 
 
@@ -27,6 +29,7 @@ def reason_to_stay_off(started: Started) -> str:
 
 
 def launcher_of(started: Started, config: Config, platform: str) -> Launcher:
+    """Raises OSError while its session file, or what lies beside it, cannot be looked for."""
     assert started.file is not None
     resolve = resolver(started.cwd)
     file = resolve(started.file)
@@ -53,19 +56,45 @@ def artifacts_directory(started: Started, file: str) -> str:
     """`artifacts/<session id>` beside the session file, unless it is only where pi keeps sessions now."""
     parents = [Path(file).parent, *([Path(started.dir)] if started.dir else [])]
     candidates = [parent / "artifacts" / started.id for parent in parents]
-    return str(next((path for path in candidates if path.is_dir()), candidates[0]))
+    return str(next((path for path in candidates if _may_be_there(path)), candidates[0]))
 
 
 def resolver(cwd: str) -> Callable[[str], str]:
-    """Session files are compared in this form: absolute, no `..`, no symlinks; relative ones are the launcher's."""
-    return lambda path: os.path.realpath(Path(cwd, path))
+    """Session files are compared in this form: absolute, no `..`, no symlinks; relative ones are the launcher's.
+
+    Raises OSError where a link on the way cannot be looked at: the path as it stands would compare as another file.
+    """
+    return lambda path: _resolved(Path(cwd, path))
+
+
+def _resolved(path: Path) -> str:
+    for there in (path, *path.parents):
+        try:
+            real = os.path.realpath(there, strict=True)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            if error.errno in NO_PATH:
+                return str(path)
+            raise
+        return os.path.normpath(Path(real, path.relative_to(there)))
+    raise FileNotFoundError(errno.ENOENT, "its folder is gone")
 
 
 def _is_nested(file: str) -> bool:
-    """Whether a policy sidecar says the session is a subagent's; one that cannot be looked for counts as there."""
+    """Whether a policy sidecar, or anything in its place, says the session is a subagent's; raises OSError."""
     try:
         os.lstat(file + POLICY_SUFFIX)
     except FileNotFoundError:
+        return False
+    return True
+
+
+def _may_be_there(path: Path) -> bool:
+    """What cannot be looked for counts as there: who then reads it says why it cannot."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True

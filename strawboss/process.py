@@ -155,14 +155,25 @@ class Process:
 
     def _watch(self, started: Started, config: Config) -> None:
         """A look at once, then one every interval on the monotonic clock."""
-        session = Session(
-            started, config, self._environment, sys.platform, self._link, self.log, self._is_replaced
-        )
-        self._session = session
         while not self._is_replaced():
             began = time.monotonic()
-            self._try_to_look(session)
+            self._session = self._session or self._try_to_begin(started, config)
+            if self._session is not None:
+                self._try_to_look(self._session)
             self._link.wait(max(began + config.interval - time.monotonic(), 0), self._is_replaced)
+
+    def _try_to_begin(self, started: Started, config: Config) -> Session | None:
+        """Nothing can be compared with a session file that cannot be looked for; it is tried again."""
+        try:
+            return Session(
+                started, config, self._environment, sys.platform, self._link, self.log, self._is_replaced
+            )
+        except OSError as error:
+            self._note = (
+                f"strawboss: its session file cannot be looked for ({error.strerror}); it tries again"
+            )
+            self.log.warning("not begun", why=error.strerror)
+            return None
 
     def _try_to_look(self, session: Session) -> None:
         """A look that breaks counts as not made, and the user can see that; the next one comes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,54 @@ def test_a_policy_sidecar_beside_the_file_makes_it_a_nested_subagent(tmp_path: P
     assert launcher_of(started(tmp_path), Config(), "linux").nested
 
 
-def test_a_sidecar_that_cannot_be_looked_for_counts_as_there(tmp_path: Path) -> None:
+def test_a_sidecar_that_cannot_be_looked_for_is_looked_for_again(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     inside = str(tmp_path / "file" / "x.jsonl")
-    assert launcher_of(started(tmp_path, file=inside), Config(), "linux").nested
+    with pytest.raises(OSError, match="Not a directory"):
+        launcher_of(started(tmp_path, file=inside), Config(), "linux")
+
+
+@pytest.mark.parametrize("error", [errno.EACCES, errno.EINTR, errno.ENOSPC, errno.EIO, errno.ESTALE])
+def test_a_link_that_cannot_be_looked_at_is_never_taken_for_a_plain_name(
+    tmp_path: Path, error: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path as it stands would compare as another file: a result, or a second pi, would go unseen."""
+    real = os.lstat
+
+    def lstat(path: str, **named: Any) -> os.stat_result:
+        if path == str(tmp_path / "link"):
+            raise OSError(error, os.strerror(error))
+        return real(path, **named)
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    with pytest.raises(OSError, match=os.strerror(error)):
+        resolver(str(tmp_path))("link/x.jsonl")
+
+
+@pytest.mark.parametrize(
+    "path", ["link/gone/x.jsonl", "link/gone/../gone/x.jsonl", "link/file/../gone/x.jsonl"]
+)
+def test_what_is_not_there_is_resolved_as_far_as_it_is(tmp_path: Path, path: str) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "file").touch()
+    (tmp_path / "link").symlink_to("real")
+    assert resolver(str(tmp_path))(path) == str(tmp_path / "real" / "gone" / "x.jsonl")
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "loop/x.jsonl", "a/" * 3000])
+def test_a_path_no_file_can_have_stays_as_it_is(tmp_path: Path, path: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert resolver(str(tmp_path))(path) == str(tmp_path / path)
+
+
+def test_a_relative_path_in_a_folder_that_is_gone_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(FileNotFoundError):
+        resolver("")("x.jsonl")
 
 
 def test_a_relative_file_is_resolved_against_the_launchers_directory(tmp_path: Path) -> None:

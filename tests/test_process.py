@@ -188,6 +188,17 @@ looks = iter([broken] * 20 + [first] * 1000)
 """
 
 
+def test_a_session_file_that_cannot_be_looked_for_is_said_and_looked_for_again(directory: Path) -> None:
+    (directory / "place").touch()
+    with Extension(directory).starts(file=str(directory / "place" / "x.jsonl")) as extension:
+        extension.status_with("its session file cannot be looked for (Not a directory); it tries again")
+        (directory / "place").unlink()
+        (directory / "place").mkdir()
+        extension.looks(2)
+        assert extension.status()[0].startswith("strawboss: this session has launched no subagents")
+        assert extension.notices() == []
+
+
 def test_junk_from_the_extension_is_logged_and_ignored(directory: Path) -> None:
     with Extension(directory) as extension:
         for junk in (

@@ -87,7 +87,10 @@ class Herdr:
             return listed
         if len({pane.pane_id for pane in listed.panes}) < len(listed.panes):
             return Unknown("herdr lists one pane twice")
-        return tuple(self._pane(pane) for pane in listed.panes)
+        try:
+            return tuple(self._pane(pane) for pane in listed.panes)
+        except OSError as error:
+            return Unknown(f"a pane's session file cannot be looked for: {error.strerror or error}")
 
     def process_info(self, pane_id: str) -> tuple[Process, ...] | Unknown:
         """The pane's foreground processes. herdr leaves out a list it cannot make, which proves nothing."""
@@ -139,12 +142,15 @@ class Herdr:
         )
 
     def _session(self, session: shapes.AgentSession | None) -> str | None:
-        """The resolved session file that pi reported by herdr's own integration; others' word is no proof."""
+        """The resolved session file that pi reported by herdr's own integration; others' word is no proof.
+
+        Raises OSError: a pane whose session file cannot be told might be on any.
+        """
         if session is None or (session.source, session.agent, session.kind) != ("herdr:pi", "pi", "path"):
             return None
         try:
             return self._resolve(session.value) if session.value else None
-        except (OSError, ValueError):
+        except ValueError:
             return None
 
 

@@ -80,7 +80,7 @@ class Findings:
         return sure, set().union(*(files for files in launches if len(files) > 1))
 
     def take(self, line: bytes) -> None:
-        """Add what one line says, whole or damaged."""
+        """Add what one line says, whole or damaged. Raises OSError, and may then have added a part of it."""
         try:
             record = msgspec.json.decode(line)
         except (ValueError, RecursionError):
@@ -144,9 +144,10 @@ class Findings:
             self.worktrees.update(run.decode() for run in _LAUNCHED_RUN.findall(fragment))
 
     def _resolved(self, path: str) -> str:
+        """Raises OSError while it cannot be told which file that is."""
         try:
             return self.resolve(path)
-        except (OSError, ValueError, RuntimeError):
+        except (ValueError, RuntimeError):
             return path  # no file can have that path, so no run has it
 
 

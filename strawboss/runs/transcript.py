@@ -46,6 +46,7 @@ class TranscriptReader:
         except FileNotFoundError:
             return Unknown(f"{WHAT} is not there yet")
         except (OSError, ValueError) as error:
+            self._place = None  # a line may have been taken in part
             return unreadable(WHAT, error)
 
     def _read(self, file: FileIO, status: os.stat_result) -> Transcript | Unknown:

@@ -176,6 +176,16 @@ def test_a_session_path_that_cannot_be_resolved_names_no_session():
     assert client.panes()[0].session is None
 
 
+def test_while_it_cannot_be_told_which_session_a_pane_is_on_nothing_is_known_of_any():
+    """It might be a second pi on the launcher's own session."""
+
+    def resolve(path):
+        raise PermissionError(13, "Permission denied")
+
+    client = herdr({"result": {"type": "pane_list", "panes": [PANE]}}, resolve=resolve)
+    assert client.panes() == Unknown("a pane's session file cannot be looked for: Permission denied")
+
+
 def test_processes_are_told_as_herdr_tells_them():
     assert processes(
         foreground_processes=[

@@ -46,6 +46,28 @@ def test_the_file_is_read_and_later_entries_are_added(path: Path, reader: Transc
     assert [each.run for each in found.keys] == ["a1"]
 
 
+def test_while_it_cannot_be_told_which_file_a_result_names_nothing_is_known_and_then_all_of_it_once(
+    path: Path,
+) -> None:
+    """A path that is not resolved would compare as another file, and its run would pass for one that has not reported."""
+    append(path, text(key(nudged="a1"), result(OTHER), key(nudged="b1")))
+    broken = [OTHER, OTHER]
+
+    def resolve(file: str) -> str:
+        if file in broken:
+            broken.remove(file)
+            raise PermissionError(13, "Permission denied")
+        return file
+
+    reader = TranscriptReader(str(path), resolve, SESSION)
+    for _ in range(2):
+        assert reader.read() == Unknown("the launcher's session file cannot be read: permission denied")
+    found = reader.read()
+    assert isinstance(found, Transcript)
+    assert found.results == {CHILD, OTHER}
+    assert [each.run for each in found.keys] == ["a1", "b1"]
+
+
 def test_an_unchanged_file_says_the_same_again(reader: TranscriptReader) -> None:
     assert reader.read() == reader.read()
 
