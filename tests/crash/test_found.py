@@ -39,7 +39,7 @@ def test_a_terminal_that_a_child_was_seen_in_is_no_restored_one_even_where_that_
     world.outcomes = ["failed"]
     look(world)
     assert child.noted != spot.terminal
-    spot.occupant = "person"
+    spot.occupant, spot.status = "person", "idle"
     for _ in range(3):
         look(world)
     assert not child.record.closed
