@@ -45,20 +45,28 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+# Calls that are made again and again and change nothing: by default each of them fails in one way, in turn.
+ALIKE = frozenset({"pi ask", "herdr connect", "disk look", "disk read", "state look"})
+
+
 @dataclass(slots=True)
 class Injector:
-    """The `number`-th call of that kind suffers `fault`; `lasting`: every one after it too, until `heal`."""
+    """The `number`-th call of that kind suffers `fault`; `lasting`: every one after it too, until `heal`.
+
+    Only what is called while it is `armed` counts.
+    """
 
     kind: str
     fault: str
     number: int
     lasting: bool
     count: int = 0
+    armed: bool = True
     healed: bool = False
 
     def strikes(self, kind: str) -> str | None:
         """The fault of this call, if it is to have one. Every call to a neighbour asks here first."""
-        if kind != self.kind:
+        if kind != self.kind or not self.armed:
             return None
         self.count += 1
         hit = self.count == self.number or (self.lasting and self.count > self.number)

@@ -19,7 +19,7 @@ from typing import Any
 from unittest.mock import patch
 
 from crash.faults import Injector, error_of, faulty_disk, faulty_file
-from runs.written import RUN, SESSION, activity, entry, header, key, message, result, script, settle, text
+from runs.written import RUN, SESSION, activity, entry, header, key, message, script, settle, text
 from standins.intercom_rules import Rules
 
 from strawboss import process, session
@@ -41,8 +41,11 @@ LAUNCHER_PID, CHILD_PID = 3_999_999, 4_000_000
 WALL = 1_796_161_700.0
 TO_RESUME = re.compile(r"^- run (\S+) .*?: subagent_resume \{", re.MULTILINE)
 GIVE_UPS = ("gave up on", "could not ask", "could not put", "took that back", "did not come back")
+END_KEYS = frozenset({"nudged", "resumed", "gaveUp"})
 RUNNING_LOOKS = 2  # while the child is at work and tracked
 LOOKS_AFTER_THE_END = 2
+SILENCE_SECONDS = 120.0  # after so long a process is off, or waits for what does not come
+LATE_SECONDS = 6.0  # longer than an answer is waited for
 
 
 class Clock:
@@ -130,7 +133,7 @@ class World:
         self.clock = Clock()
         self.disk = Disk(directory, kind)
         self.tracked = {RUN}
-        self.looks = self.lives = self.offs = 0
+        self.looks = self.deaths = 0
         self.was_noted = False
         self.final_at: int | None = None
         self.stranded = False
@@ -149,7 +152,7 @@ class World:
     def strand(self) -> None:
         """The launcher's process ends and comes back; herdr too, where it restarts."""
         self.stranded = True
-        self.was_noted = "seen" in self.disk.keys()
+        self.was_noted = self.disk.keys().count("seen") > 0
         self.tracked.clear()
         child = self.herdr.panes[PANE]
         child["agent_status"] = "idle"
@@ -173,7 +176,6 @@ class World:
     def live(self, last_look: int) -> None:
         """One process of this session, started as the extension starts it, until that look was made or it ends."""
         self.pi.begin(last_look)
-        self.lives += 1
         environment = {"STRAWBOSS_STATE_DIR": str(self._state)}
         one = process.Process(environment, 0, 1)
         try:
@@ -182,7 +184,6 @@ class World:
             one.leave()
         finally:
             one.log.close()
-        self.offs += self.pi.is_idle_for_good
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -215,6 +216,8 @@ class World:
 
     def _looking(self, look: Callable[[session.Session], Look]) -> Callable[[session.Session], Look]:
         def looked(one: session.Session) -> Look:
+            if not self.pi.sees_a_look_begin():
+                raise ExtensionGoneError
             self._in_look = True
             try:
                 return look(one)
@@ -256,7 +259,7 @@ class World:
 
     @property
     def is_final(self) -> bool:
-        return bool({"nudged", "resumed", "gaveUp"} & set(self.disk.keys()))
+        return bool(END_KEYS & set(self.disk.keys()))
 
     @property
     def is_over(self) -> bool:
@@ -271,14 +274,14 @@ class Pi:
     """The extension in a settled session, at the other end of the link."""
 
     def __init__(self, world: World) -> None:
-        self._world, self.is_idle_for_good = world, False
-        self._out: list[tuple[float, bytes]] = []  # when it may be read, and what
+        self._world, self.is_off, self._silence = world, False, 0.0
+        self._out: list[tuple[float, Callable[[], bytes]]] = []  # when it may be read, and what makes it
         self._over = False
         self._last_look = 0
 
     def begin(self, last_look: int) -> None:
         self._out, self._over, self._last_look = [], False, last_look
-        self.is_idle_for_good = False
+        self.is_off, self._silence = False, 0.0
         disk = self._world.disk
         params = {
             "protocol": 1, "reason": "startup", "id": SESSION, "file": str(disk.launcher), "dir": str(disk.directory),
@@ -290,31 +293,35 @@ class Pi:
         """What `strawboss.pi.pipe.Read` promises, on the world's clock."""
         clock = self._world.clock
         if self._out and self._out[0][0] <= clock.monotonic() + seconds:
-            at, line = self._out.pop(0)
+            at, made = self._out.pop(0)
             clock.advance(max(at - clock.monotonic(), 0))
-            return line
-        self.is_idle_for_good = seconds > process.FOREVER / 2 and not self._over
-        if self._over or self.is_idle_for_good:
+            return made()
+        self._silence += seconds
+        self.is_off = self._silence > SILENCE_SECONDS and not self._over
+        if self._over or self.is_off:
             return b""
         clock.advance(seconds)
         return None
 
     def hear(self, line: bytes) -> None:
         """One request of the process."""
+        self._silence = 0.0
         asked = json.loads(line)
         method, params = asked["method"], asked["params"]
-        if method == "registry.read" and not self._look_begins():
-            raise BrokenPipeError
         if method == "ui.notify" and params["level"] == "warning":
             self._world.warnings.append(params["text"])
         is_act = method in ("session.append", "session.tell")
         fault = self._world.injector.strikes("pi act" if is_act else "pi ask") or ""
         how = fault.removeprefix("done, ")
-        does_it = not fault or fault.startswith("done, ") or fault in ("late", "nonsense")
-        answer = getattr(self, f"_{method.replace('.', '_')}")(params) if does_it else None
+        do = functools.partial(getattr(self, f"_{method.replace('.', '_')}"), params)
+        if how == "late":
+            self._later(lambda: _line({"id": asked["id"], "result": do()}), LATE_SECONDS)
+            return
+        answer = do() if not fault or fault.startswith("done, ") or how == "nonsense" else None
         self._answer(asked["id"], answer, how)
 
-    def _look_begins(self) -> bool:
+    def sees_a_look_begin(self) -> bool:
+        """Whether there is to be one more; if not, the session ends."""
         world = self._world
         if world.final_at is None and world.is_final:
             world.final_at = world.looks
@@ -330,9 +337,10 @@ class Pi:
         reply = {"id": number, "result": answer}
         if how == "gone":
             self._over, self._out = True, []
+            self._world.deaths += self._world.stranded
             raise BrokenPipeError
         if how == "torn":
-            self._out.append((self._world.clock.monotonic(), json.dumps(reply).encode()[:-3] + b"\n"))
+            self._later(lambda: _line(reply)[:-4] + b"\n")
         elif how == "another's":
             self._say(reply | {"id": number + 1000})
         elif how == "refused":
@@ -340,11 +348,13 @@ class Pi:
         elif how == "nonsense":
             self._say(reply | {"result": 7})
         elif how != "timeout":
-            self._say(reply, 6.0 if how == "late" else 0.0)
+            self._say(reply)
 
-    def _say(self, words: dict[str, Any], later: float = 0.0) -> None:
-        line = json.dumps({"jsonrpc": "2.0", **words}).encode() + b"\n"
-        self._out.append((self._world.clock.monotonic() + later, line))
+    def _say(self, words: dict[str, Any]) -> None:
+        self._later(lambda: _line(words))
+
+    def _later(self, made: Callable[[], bytes], seconds: float = 0.0) -> None:
+        self._out.append((self._world.clock.monotonic() + seconds, made))
         self._out.sort(key=lambda one: one[0])
 
     def _registry_read(self, _: Any) -> Any:
@@ -373,6 +383,10 @@ class Pi:
         return True
 
     _ui_status = _ui_notify
+
+
+def _line(words: dict[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **words}).encode() + b"\n"
 
 
 # -- herdr ---------------------------------------------------------------------------------------------------------

@@ -6,23 +6,42 @@ must come to its end; told with one that differs in a single thing nothing may b
 
 from __future__ import annotations
 
-import sys
+import json
+import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 import pytest
-from crash.faults import FAULTS, Injector
-from crash.little_world import CRASH, RESTART, RUNNING_LOOKS, WORKTREE, World
+from crash.faults import ALIKE, FAULTS, Injector
+from crash.little_world import CRASH, END_KEYS, PANE, RESTART, RUNNING_LOOKS, WORKTREE, World, pane
+from runs.written import RUN, key, result
 
 HEALED_AFTER = 12  # a fault from then on outlasts whatever is given up after some looks
 LOOKS = 18
 RELOADED_LOOKS = 8
+LOOKS_TO_ACT = 3  # two that find it, and one more where the fault cost one
 OFFS = 3  # process starts that a fault of its own directory goes on for
 
+EXHAUSTIVE = bool(os.environ.get("STRAWBOSS_TEST_EXHAUSTIVE"))  # also every way that is like another
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 Unlike = Callable[[World], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """`what`: the call that failed and how. `keys`: those in the session file at the end."""
+
+    what: str
+    world: World
+    keys: tuple[str, ...]
+
+    def __str__(self) -> str:
+        world = self.world
+        return f"{self.what}: keys {self.keys}, acts {world.acts}, warnings {world.warnings}, {world.looks} looks"
 
 
 def nothing(_: World) -> None:
@@ -30,10 +49,16 @@ def nothing(_: World) -> None:
 
 
 def told(directory: Path, kind: str, injector: Injector, unlike: Unlike = nothing) -> World:
+    """A stranded run's story to its end; another run's for as long as it would take to act."""
     world = World(directory, kind, injector, unlike, HEALED_AFTER)
+    injector.armed = unlike is nothing
     with world.entered():
         live_until(world, RUNNING_LOOKS)
         world.strand()
+        injector.armed = True
+        if unlike is not nothing:
+            live_until(world, RUNNING_LOOKS + LOOKS_TO_ACT)
+            return world
         live_until(world, LOOKS)
         if not world.is_final:
             injector.heal()
@@ -45,43 +70,39 @@ def live_until(world: World, look: int) -> None:
     offs = 0
     while world.looks < look and not world.is_over:
         world.live(look)
-        offs += world.pi.is_idle_for_good
+        offs += world.pi.is_off
         if offs == OFFS:
             world.injector.heal()
 
 
-def variants(kind: str, faults: str, unlike: Unlike = nothing) -> Iterator[tuple[str, World]]:
-    """Every way in which a call of those fails in that story, with what came of it."""
+def variants(kind: str, calls: str, unlike: Unlike = nothing, *, thorough: bool = True) -> Iterator[Story]:
+    """The story with every call of those failing, in every way; not `thorough`: each call in one way, in turn."""
     for number in count(1):
-        for fault in FAULTS[faults]:
-            for lasting in (False, True):
-                injector = Injector(faults, fault, number, lasting)
-                with tempfile.TemporaryDirectory(prefix="sb-", dir=SHORT) as made:
-                    world = told(Path(made), kind, injector, unlike)
-                    world.history = history(world)
-                    world.found = faults_of_any(world) + faults_of_an_end(world)
-                if not injector.has_struck:
-                    return
-                yield f"{fault} at call {number}{' and from then on' if lasting else ''}", world
+        for fault, lasting in ways(calls, number, thorough):
+            injector = Injector(calls, fault, number, lasting)
+            with tempfile.TemporaryDirectory(prefix="sb-", dir=MEMORY) as made:
+                world = told(Path(made), kind, injector, unlike)
+                keys = tuple(world.disk.keys())
+            if not injector.has_struck:
+                return
+            yield Story(f"{fault} at {calls} {number}{' and from then on' if lasting else ''}", world, keys)
 
 
-SHORT = "/dev/shm" if Path("/dev/shm").is_dir() else None
-
-
-def history(world: World) -> dict[str, object]:
-    return {
-        "keys": world.disk.keys(), "acts": world.acts, "warnings": world.warnings, "wrong": world.wrong,
-        "broken": world.broken_looks, "looks": world.looks, "lives": world.lives, "noted": world.was_noted,
-        "offs": world.offs, "final": world.is_final,
-    }  # fmt: skip
+def ways(calls: str, number: int, thorough: bool) -> list[tuple[str, bool]]:
+    both = [(fault, lasting) for fault in FAULTS[calls] for lasting in (False, True)]
+    if EXHAUSTIVE or (thorough and calls not in ALIKE):
+        return both
+    fault = FAULTS[calls][number % len(FAULTS[calls])]
+    # Neighbouring numbers differ in both, and so do the same calls of two looks.
+    return [(fault, False), (fault, True)] if thorough else [(fault, number // len(FAULTS[calls]) % 2 == 0)]
 
 
 # -- judging -------------------------------------------------------------------------------------------------------
 
 
-def faults_of_any(world: World) -> list[str]:
+def wrongs(story: Story) -> list[str]:
     """What may never be, stranded or not, whatever fails."""
-    keys = Counter(world.disk.keys())
+    world, keys = story.world, Counter(story.keys)
     found = [*world.wrong, *world.broken_looks]
     found += [
         f"two {key} keys" for key in ("nudged", "continued", "resumed", "gaveUp", "lost") if keys[key] > 1
@@ -89,21 +110,186 @@ def faults_of_any(world: World) -> list[str]:
     if keys["closing"] - keys["unclosed"] not in (0, 1):
         found.append("a second closing key without an unclosed one")
     if len(world.give_ups) > 1:
-        found.append(f"more than one warning: {world.give_ups}")
+        found.append("more than one warning")
     return found
 
 
-def faults_of_an_end(world: World) -> list[str]:
+def unended(story: Story) -> list[str]:
     """A stranded run ends recovered, given up with one warning, or provably Unknown."""
-    keys, acts = set(world.disk.keys()), set(world.acts)
+    world, keys, acts = story.world, set(story.keys), set(story.world.acts)
     if world.kind != CRASH and not world.was_noted:
         return ["acted on a run that was never seen running"] if acts else []
-    if not world.is_final:
-        return [f"no end after {world.looks} looks"]
+    if not keys & END_KEYS:
+        return ["it came to no end"]
     if "gaveUp" in keys:
         return [] if world.give_ups else ["given up without a warning"]
     if world.kind == CRASH:
-        silent = "ask" not in acts and not world.give_ups and world.lives <= 2
-        return ["its nudged key is written, nothing was sent and nobody told"] if silent else []
+        is_silent = "ask" not in acts and not (world.give_ups or world.deaths or said_late(world))
+        return ["its nudged key is written, nothing was sent and nobody told"] if is_silent else []
     missing = {RESTART: {"close", "tell", "resume"}, WORKTREE: {"tell"}}[world.kind] - acts
     return [f"said to be resumed without {sorted(missing)}"] if missing else []
+
+
+def said_late(world: World) -> bool:
+    """The user knows that the key may turn up and where the result is then."""
+    told = [one for one in world.warnings if "could not confirm its nudged key" in one]
+    return any(world.disk.child.name in one for one in told)
+
+
+def must_be_right(
+    kind: str, calls: str, unlike: Unlike = nothing, *, thorough: bool = True, harmless: Iterable[str] = ()
+) -> int:
+    """How many stories there were, all of them right."""
+    stories = 0
+    for story in variants(kind, calls, unlike, thorough=thorough):
+        stories += 1
+        found = wrongs(story)
+        if unlike is nothing:
+            found += unended(story)
+        elif forbidden := [act for act in story.world.acts if act not in harmless]:
+            found.append(f"did {forbidden} although it is {unlike.__name__.replace('_', ' ')}")
+        assert not found, f"{found}\n{story}"
+    return stories
+
+
+# -- the stranded run ----------------------------------------------------------------------------------------------
+
+STORIES = (CRASH, RESTART, WORKTREE)
+CALLS = [calls for calls in FAULTS if calls != "herdr act"]  # only one story closes a pane
+
+
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize("kind", STORIES)
+def test_whichever_call_fails_a_stranded_run_comes_to_its_end_and_nothing_happens_twice(
+    kind: str, calls: str
+) -> None:
+    assert must_be_right(kind, calls) > 0
+
+
+def test_whichever_way_a_close_fails_it_happens_once_at_most() -> None:
+    assert must_be_right(RESTART, "herdr act") == 2 * len(FAULTS["herdr act"])
+
+
+# -- a run that differs in one thing -------------------------------------------------------------------------------
+
+
+def reported(world: World) -> None:
+    world.disk.append(result(str(world.disk.child.resolve())))
+
+
+def pinged(world: World) -> None:
+    world.disk.append(result(str(world.disk.child.resolve()), kind="subagent_ping"))
+
+
+def tracked(world: World) -> None:
+    world.tracked.add(RUN)
+
+
+def asked_before(world: World) -> None:
+    world.disk.append(key(nudged=RUN))
+
+
+def given_up_before(world: World) -> None:
+    world.disk.append(key(gaveUp=RUN, why="x"))
+
+
+def persistent(world: World) -> None:
+    world.disk.write_script(PI_SUBAGENT_PERSISTENT="1")
+
+
+def persistent_by_its_policy(world: World) -> None:
+    policy = {"version": 2, "owner": "public", "persistent": True}
+    Path(f"{world.disk.child}.pi-herdr-subagent-policy.json").write_text(json.dumps(policy))
+
+
+def on_a_session_of_a_second_pi(world: World) -> None:
+    world.herdr.panes["w1:p9"] = pane("w1:p9", world.disk.launcher, "term_9")
+
+
+def working_by_herdrs_word(world: World) -> None:
+    world.herdr.panes[PANE]["agent_status"] = "working"
+
+
+def working_by_its_own_word(world: World) -> None:
+    world.disk.says("active")
+
+
+def busy_by_intercoms_word(world: World) -> None:
+    world.broker.rules.session_of("child").info["status"] = "thinking"
+
+
+def started_by_hand(world: World) -> None:
+    """A plain pi in the terminal in which it ran."""
+    world.herdr.panes[PANE]["terminal_id"] = "term_2"
+    world.herdr.foreground[PANE] = world.herdr.foreground[PANE][-1:]
+
+
+def ended(world: World) -> None:
+    Path(f"{world.disk.child}.exit").touch()
+
+
+def beside_an_editor(world: World) -> None:
+    world.herdr.foreground[PANE].append({"pid": 7, "name": "vim"})
+
+
+def running_a_resume_script(world: World) -> None:
+    again = str(world.disk.script.with_name("beta-resume-1.sh"))
+    world.herdr.foreground[PANE].insert(0, {"pid": 7, "name": "bash", "argv": ["bash", again]})
+
+
+def on_another_session(world: World) -> None:
+    world.herdr.panes[PANE]["agent_session"]["value"] = str(world.disk.directory / "other.jsonl")
+
+
+def removed(world: World) -> None:
+    world.disk.write_manifest("removed")
+
+
+UNLIKE = {
+    CRASH: (
+        *(
+            reported,
+            pinged,
+            tracked,
+            asked_before,
+            persistent,
+            persistent_by_its_policy,
+            on_a_session_of_a_second_pi,
+        ),
+        *(working_by_herdrs_word, working_by_its_own_word, busy_by_intercoms_word, started_by_hand),
+    ),
+    RESTART: (
+        *(
+            reported,
+            tracked,
+            given_up_before,
+            persistent,
+            persistent_by_its_policy,
+            on_a_session_of_a_second_pi,
+        ),
+        *(
+            working_by_herdrs_word,
+            started_by_hand,
+            ended,
+            beside_an_editor,
+            running_a_resume_script,
+            on_another_session,
+        ),
+    ),
+    WORKTREE: (reported, tracked, removed, started_by_hand, working_by_herdrs_word),
+}
+
+
+@pytest.mark.parametrize(("kind", "unlike"), [(kind, one) for kind, ones in UNLIKE.items() for one in ones])
+def test_whichever_call_fails_nothing_is_done_for_a_run_that_is(kind: str, unlike: Unlike) -> None:
+    for calls in FAULTS:
+        must_be_right(kind, calls, unlike, thorough=False)
+
+
+def test_a_worktree_child_that_somebody_went_on_with_is_not_told_to_go_on_whichever_call_fails() -> None:
+    for calls in FAULTS:
+        must_be_right(WORKTREE, calls, went_on, thorough=False, harmless=("tell",))
+
+
+def went_on(world: World) -> None:
+    world.disk.ends_its_turn()
