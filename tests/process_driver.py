@@ -16,7 +16,7 @@ from typing import Any, Self
 from runs.written import header, message, text
 
 SESSION = "01a23392-c4f6-76a6-87c2-4d480b13177c"
-SECONDS = 20.0
+SECONDS = 90.0
 Answers = dict[str, Callable[[dict[str, Any]], Any]]
 
 

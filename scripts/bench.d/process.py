@@ -53,6 +53,14 @@ def _starts(folder: Path) -> Iterator[Measured]:
             process.look()
             times.append(process.age)
     yield "start to the end of the first look (ms, against 500)", min(times) * 1000, 500.0, 1.0
+    yield "end once the extension is gone (ms, against 1,000)", _end_seconds(place) * 1000, 1000.0, 1.0
+
+
+def _end_seconds(place: Place) -> float:
+    with place.process(interval=60) as process:
+        process.look()
+        hung_up = time.monotonic()
+    return time.monotonic() - hung_up
 
 
 def _idle_day(folder: Path) -> Iterator[Measured]:

@@ -42,7 +42,7 @@ STANDINS = HERE.parent / "standins"
 HERDR = os.environ.get("STRAWBOSS_TEST_HERDR")
 SUBAGENTS = os.environ.get("STRAWBOSS_TEST_PI_HERDR_AGENTS")
 INTERCOM = os.environ.get("STRAWBOSS_TEST_PI_INTERCOM")
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 INTERVAL_SECONDS = 0.5
 
 TO_RESUME = re.compile(r"^- run .*?: subagent_resume (\{.*\})$", re.MULTILINE)

@@ -13,7 +13,7 @@ from typing import Any, Self
 import psutil
 from e2e.pi_install import pi_binary
 
-SECONDS = 30.0
+SECONDS = 90.0
 
 Said = dict[str, Any]
 

@@ -29,7 +29,7 @@ from standins.intercom_peer import IntercomPeer
 
 RESTORED, DONE = "restored", "done"  # cut off and brought back plain; finished, and nobody was told
 PANE, LAUNCHERS_PANE, CHILD_PID = "w1:p3", "w1:p1", 4_000_000
-SECONDS = 30.0
+SECONDS = 90.0
 Step = tuple[str, str]  # who was asked: pi | herdr | intercom; and for what
 
 
