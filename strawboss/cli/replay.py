@@ -98,11 +98,19 @@ def open_moments(names: tuple[str, ...], launcher: str | None, platform: str | N
         for name in names:
             path = Path(name)
             if path.suffix == ".json" and not path.is_dir():
-                looks.extend(open_fixture(path, platform))
+                looks.extend(fixture_of(path, launcher, platform))
             else:
                 looks.append(open_recording(path, launcher, platform or "linux"))
     except NotARecordingError as error:
         raise click.UsageError(str(error)) from error
+    return looks
+
+
+def fixture_of(path: Path, launcher: str | None, platform: str | None) -> list[Evidence]:
+    looks = open_fixture(path, platform)
+    own = looks[0].launcher.id
+    if launcher not in (None, own):
+        raise NotARecordingError(f"{path}: no launcher {launcher}; it is told of {own}")
     return looks
 
 

@@ -162,6 +162,10 @@ class RecordedHerdr:
 
 def open_recording(directory: Path, launcher: str | None, platform: str) -> Recording:
     """Raises NotARecordingError: no such directory, nothing of a recording in it, or several launchers to choose."""
+    if directory.is_file():
+        raise NotARecordingError(
+            f"{directory}: a file; give a moment's directory, or a fixture that ends in .json"
+        )
     if not directory.is_dir():
         raise NotARecordingError(f"{directory}: no such directory")
     if not any((directory / mark).exists() for mark in MARKS):
