@@ -78,10 +78,12 @@ class Record:
         return self.has("resumed") or self.has("gaveUp") or self.has("nudged")
 
     def at_session_start(self) -> Record:
+        if not (self.warned or self.warned_back or self.asked_keys or self.key_warnings):
+            return self
         return replace(self, warned=0, warned_back=0, asked_keys=frozenset(), key_warnings=frozenset())
 
     def at_look_start(self) -> Record:
-        return replace(self, asked_keys=frozenset())
+        return replace(self, asked_keys=frozenset()) if self.asked_keys else self
 
 
 # -- the invariants: each is asked right before the act, with the record and the truth ---------------------------

@@ -75,8 +75,7 @@ class Play:
 
     def play(self) -> State:
         """The state after the look."""
-        self.runs = {run.id: replace(run, record=run.record.at_look_start()) for run in self.state.runs}
-        self.runs = {run: self._queue_moves(one) for run, one in self.runs.items()}
+        self.runs = {run.id: self._queue_moves(run) for run in self.state.runs}
         self._may_be_killed()
         steps = check(evidence.LAUNCHER, evidence.SETTINGS, self.state.memory, NOW)
         answer: Any = None

@@ -80,12 +80,15 @@ class Found:
 
 @dataclass(slots=True)
 class Search:
-    """Breadth first, so that the first level with a violation has the shortest histories."""
+    """Breadth first, so that the first level with a violation has the shortest histories.
+
+    `in_full`: every path is followed to its end, and the continuations are left to the search that merges.
+    """
 
     roots: tuple[State, ...]
     looks: int = LOOKS
     alphabet: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    factored: bool = True
+    in_full: bool = False
     states: dict[object, Scene | None] = field(default_factory=dict)
     converged: set[object] = field(default_factory=set)
     transitions: int = 0
@@ -99,7 +102,7 @@ class Search:
         level = [(state.key(self.looks), state) for state in self.roots]
         self.states = {key: None for key, _ in level}
         for left in range(self.looks, -1, -1):
-            for key, state in level:
+            for key, state in level if not self.in_full else ():
                 self._converge(key, state)
             if self.found or not left:
                 break
@@ -114,7 +117,7 @@ class Search:
     def _after(self, key: object, state: State, left: int) -> Iterator[tuple[object, State]]:
         """Every new state that one look can lead to."""
         choices: Choices | None = Choices([])
-        acting: dict[object, dict[str, str]] | None = {} if self.factored else None
+        acting: dict[object, dict[str, str]] | None = None if self.in_full else {}
         while choices is not None:
             play = Play(state, choices, {}, alphabet=self.alphabet, acting=acting)
             ends: list[tuple[State, int]] = []
@@ -222,7 +225,7 @@ def one_run(kind: str) -> Search:
 
 def one_run_in_full(kind: str) -> Search:
     """Nothing merged, over two looks: the check on what `MERGED` leaves out."""
-    return Search(one_run(kind).roots, looks=2, factored=False)
+    return Search(one_run(kind).roots, looks=2, in_full=True)
 
 
 def one_tired_run(kind: str) -> Search:

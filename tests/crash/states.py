@@ -39,7 +39,8 @@ class Run:
         """What outlives a process. A terminal that was noticed and not noted is forgotten (docs/assurance.md)."""
         record = self.record.at_session_start()
         noted = [str(entry.data["terminal"]) for entry in record.keys if entry.key == "seen"]
-        record = replace(record, queued=0 if launcher else record.queued)
+        if launcher and record.queued:
+            record = replace(record, queued=0)
         return replace(self, ran_in=noted[-1] if noted else None, record=record)
 
     def key(self) -> object:
@@ -99,6 +100,8 @@ def rebased(memory: Memory) -> Memory:
         run: replace(
             watch, nudge_found=_earlier(watch.nudge_found), restored_found=_earlier(watch.restored_found)
         )
+        if watch.nudge_found or watch.restored_found
+        else watch
         for run, watch in memory.watches.items()
     }
     return replace(memory, watches=watches, clock=evidence.clock(0))
