@@ -115,10 +115,13 @@ def model(tmp_path: Path) -> Iterator[Model]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, model: Model) -> Place:
+def place(tmp_path: Path, model: Model) -> Iterator[Place]:
     home = tmp_path / "home"
     home.mkdir()
-    return Place(home, model)
+    place = Place(home, model)
+    yield place
+    (place.script / "stubborn").unlink(missing_ok=True)  # one that outlived its pi ends too
+    wait_until(lambda: not any(map(is_alive, place.pids())))
 
 
 # -- which sessions get a process ------------------------------------------------------------------------------
