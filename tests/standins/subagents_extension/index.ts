@@ -156,7 +156,8 @@ async function herdr(...words: string[]): Promise<any> {
 async function watch(one: Run) {
 	const { signal } = one.abortController;
 	for (;;) {
-		const ending = sidecar(one) ?? (await sentinel(one)) ?? (await paneGone(one));
+		const shown = (await sentinel(one)) ?? (await paneGone(one));
+		const ending = sidecar(one) ?? shown; // it is written before anything shows, so it is looked for last
 		if (signal.aborted) return;
 		if (ending) return settle(one, ending);
 		await pause(LOOK_MS, undefined, { signal, ref: false });
