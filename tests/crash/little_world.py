@@ -342,7 +342,8 @@ class Pi:
         if how == "torn":
             self._later(lambda: _line(reply)[:-4] + b"\n")
         elif how == "another's":
-            self._say(reply | {"id": number + 1000})
+            nobody = {"readable": True, "ids": [], "idle": True, "compacting": False}
+            self._say({"id": number + 1000, "result": nobody if answer is None else answer})
         elif how == "refused":
             self._say({"id": number, "error": {"code": -32000, "message": "no"}})
         elif how == "nonsense":
@@ -430,6 +431,21 @@ class HerdrStandIn:
             self.world.wrong.append(f"closed {pane_id}, in which {argvs} ran")
         return {"result": {"type": "ok"}}
 
+    def another_answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What would mislead whoever took it for the answer: all as it is with a stranded run."""
+        if request["method"] == "pane.close":
+            return {"result": {"type": "ok"}}
+        disk, is_restored = self.world.disk, self.world.kind != CRASH
+        if request["method"] == "pane.list":
+            child = pane(PANE, disk.child, "term_3" if is_restored else "term_2")
+            panes = [pane(LAUNCHERS_PANE, disk.launcher, "term_1"), child]
+            return {"result": {"type": "pane_list", "panes": panes}}
+        own = (
+            [_process("pi")] if is_restored else [_process("bash", "bash", str(disk.script)), _process("pi")]
+        )
+        told = {"pane_id": request["params"]["pane_id"], "foreground_processes": own}
+        return {"result": {"type": "pane_process_info", "process_info": told}}
+
 
 class HerdrLine:
     """One connection: one line there, one line back."""
@@ -439,13 +455,15 @@ class HerdrLine:
 
     def send(self, line: bytes, seconds: float) -> None:
         request = json.loads(line)
-        is_act = request["method"] == "pane.close"
-        fault = self._herdr.world.injector.strikes("herdr act" if is_act else "herdr ask") or ""
+        calls = CALLS_OF_HERDR[request["method"]]
+        fault = self._herdr.world.injector.strikes(calls) or ""
         self._fault = fault.removeprefix("done, ")
         reply = {}
-        if not fault or fault.startswith("done, ") or not is_act:
+        if not fault or fault.startswith("done, ") or calls != "herdr act":
             reply = self._herdr.do(request["method"], request["params"])
-        number = "strawboss:999" if self._fault == "another's" else request["id"]
+        number = request["id"]
+        if self._fault == "another's":
+            number, reply = "strawboss:999", self._herdr.another_answer(request)
         if self._fault == "error":
             reply = {"error": {"code": "internal_error", "message": "\x1b[2J"}}
         self._reply = json.dumps({"id": number, **reply}).encode() + b"\n"
@@ -463,6 +481,11 @@ class HerdrLine:
         pass
 
 
+CALLS_OF_HERDR = {
+    "pane.list": "herdr panes",
+    "pane.process_info": "herdr processes",
+    "pane.close": "herdr act",
+}
 _ERRORS = ("ENOSPC", "EACCES", "EINTR")
 
 
@@ -554,7 +577,7 @@ class BrokerLine:
             self._in = self._as_to_another(self._in)
         if fault == "error":
             self._in = encode({"type": "error", "error": "no\x1b[2J"})
-        if not self._in and not fault:
+        if not self._in and fault in ("", "another's"):
             self._fail("timeout")
         data, self._in = self._in[:size], self._in[size:]
         if fault == "torn":
@@ -565,7 +588,9 @@ class BrokerLine:
         decoder, out = Decoder(), b""
         decoder.feed(data)
         while (frame := decoder.next()) is not None:
-            out += encode({**frame, **{name: "x" for name in ("requestId", "messageId") if name in frame}})
+            others = {name: "x" for name in ("requestId", "messageId") if name in frame}
+            idle = [one | {"status": "idle"} for one in frame.get("sessions", ())]
+            out += encode({**frame, **others, **({"sessions": idle} if idle else {})})
         return out
 
     def _fail(self, fault: str) -> None:

@@ -23,7 +23,10 @@ from runs.written import RUN, key, result
 HEALED_AFTER = 12  # a fault from then on outlasts whatever is given up after some looks
 LOOKS = 18
 RELOADED_LOOKS = 8
-LOOKS_TO_ACT = 3  # two that find it, and one more where the fault cost one
+LOOKS_TO_ACT = 2
+MISLEADING = frozenset(
+    {"another's", "torn"}
+)  # what could be taken for an answer, and so hide why nothing may be done
 OFFS = 3  # process starts that a fault of its own directory goes on for
 
 EXHAUSTIVE = bool(os.environ.get("STRAWBOSS_TEST_EXHAUSTIVE"))  # also every way that is like another
@@ -89,12 +92,12 @@ def variants(kind: str, calls: str, unlike: Unlike = nothing, *, thorough: bool 
 
 
 def ways(calls: str, number: int, thorough: bool) -> list[tuple[str, bool]]:
+    """(fault, whether from then on). Where there is one in turn, the calls of the next look get other ones."""
     both = [(fault, lasting) for fault in FAULTS[calls] for lasting in (False, True)]
     if EXHAUSTIVE or (thorough and calls not in ALIKE):
         return both
-    fault = FAULTS[calls][number % len(FAULTS[calls])]
-    # Neighbouring numbers differ in both, and so do the same calls of two looks.
-    return [(fault, False), (fault, True)] if thorough else [(fault, number // len(FAULTS[calls]) % 2 == 0)]
+    misleading = [] if thorough else [way for way in both if way[0] in MISLEADING]
+    return [*misleading, both[number % len(both)]]
 
 
 # -- judging -------------------------------------------------------------------------------------------------------
@@ -121,6 +124,8 @@ def unended(story: Story) -> list[str]:
         return ["acted on a run that was never seen running"] if acts else []
     if not keys & END_KEYS:
         return ["it came to no end"]
+    if "close" in acts and "gaveUp" in keys and world.injector.kind.startswith("herdr"):
+        return ["given up although its pane was closed and nothing else had failed"]
     if "gaveUp" in keys:
         return [] if world.give_ups else ["given up without a warning"]
     if world.kind == CRASH:
@@ -131,7 +136,9 @@ def unended(story: Story) -> list[str]:
 
 
 def said_late(world: World) -> bool:
-    """The user knows that the key may turn up and where the result is then."""
+    """The key could not be seen in the file, and the user knows that it may turn up and where the result is then."""
+    if world.injector.fault.startswith("done, "):
+        return False  # it was there to be seen, whatever became of the answer
     told = [one for one in world.warnings if "could not confirm its nudged key" in one]
     return any(world.disk.child.name in one for one in told)
 
@@ -280,10 +287,15 @@ UNLIKE = {
 }
 
 
+# What a session start may get wrong for all its looks.
+KNOWN_FROM_THE_START = frozenset({reported, on_a_session_of_a_second_pi, started_by_hand})
+
+
 @pytest.mark.parametrize(("kind", "unlike"), [(kind, one) for kind, ones in UNLIKE.items() for one in ones])
 def test_whichever_call_fails_nothing_is_done_for_a_run_that_is(kind: str, unlike: Unlike) -> None:
     for calls in FAULTS:
-        must_be_right(kind, calls, unlike, thorough=False)
+        if calls != "state look" or unlike in KNOWN_FROM_THE_START:
+            must_be_right(kind, calls, unlike, thorough=False)
 
 
 def test_a_worktree_child_that_somebody_went_on_with_is_not_told_to_go_on_whichever_call_fails() -> None:
