@@ -152,5 +152,7 @@ def test_whatever_is_killed_whenever_a_stranded_run_comes_to_its_end_and_nothing
     sys.stdout.write(f"seed {SEED}, round {number}: {story.__name__}, killed {killer.kills}\n")
     fleet.wait_for(lambda: killer.is_over, what=f"the run's end after {killer.kills}")
     launcher.let_it_look()
+    killer.kill(STRAWBOSS)  # the next one knows what the session file says, and nothing else
+    launcher.let_it_look()
     wrongs = Judge(fleet, launcher, child).wrongs()
     assert not wrongs, f"{wrongs} after {killer.kills}, seed {SEED}, round {number}"

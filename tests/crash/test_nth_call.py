@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -156,6 +157,7 @@ def must_be_right(
         elif forbidden := [act for act in story.world.acts if act not in harmless]:
             found.append(f"did {forbidden} although it is {unlike.__name__.replace('_', ' ')}")
         assert not found, f"{found}\n{story}"
+    sys.stdout.write(f"{stories} stories: {kind}, {unlike.__name__.replace('_', ' ')}, {calls}\n")
     return stories
 
 
