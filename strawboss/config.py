@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 import msgspec
 import yaml
 
-from strawboss import places
-from strawboss.plain import plain
 from strawboss.recovery.settings import LOOK_SECONDS, TURN_STARTING_TYPES, Settings
+from strawboss.system import directories
+from strawboss.system.printable import printable
 
 SIZE_LIMIT = 256 * 1024
 SHOWN = 60
@@ -95,7 +95,9 @@ def load_config(file: Path, environment: Mapping[str, str]) -> Config:
 def state_directory(config: Config, environment: Mapping[str, str]) -> Path:
     """For logs and locks: `STRAWBOSS_STATE_DIR`, else `paths.state`, else the platform's."""
     overridden = environment.get("STRAWBOSS_STATE_DIR", "").strip()
-    return Path(config.paths.state) if config.paths.state and not overridden else places.state_directory()
+    return (
+        Path(config.paths.state) if config.paths.state and not overridden else directories.state_directory()
+    )
 
 
 def _composed(file: Path) -> yaml.MappingNode:
@@ -123,7 +125,7 @@ def _not_yaml(file: Path, error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is nested too deeply"
     where = f"{file}:{mark.line + 1}" if mark else str(file)
-    return f"{where}: not valid YAML ({plain(str(problem))[:SHOWN]}); write lines like `interval: 15`"
+    return f"{where}: not valid YAML ({printable(str(problem))[:SHOWN]}); write lines like `interval: 15`"
 
 
 def _leaves(mapping: yaml.MappingNode, prefix: str) -> Iterator[tuple[str, yaml.Node]]:
@@ -189,5 +191,5 @@ def _absolute(path: str) -> str:
 
 
 def _shown(value: object) -> str:
-    text = plain(str(value)) if not isinstance(value, bool) else ("on" if value else "off")
+    text = printable(str(value)) if not isinstance(value, bool) else ("on" if value else "off")
     return repr(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import filelock
 
-from strawboss import places
 from strawboss.config import Config, ConfigError, load_config, state_directory
-from strawboss.files import make_private_directory
 from strawboss.herdr.client import Herdr
 from strawboss.intercom.client import Intercom
-from strawboss.neighbours import herdr_address, intercom_address
 from strawboss.pi import installation
 from strawboss.pi.command import Package, Pi, PiError, agent_directory, extension_packages, version_numbers
 from strawboss.recovery.verdict import Unknown
+from strawboss.resident.connections import herdr_address, intercom_address
+from strawboss.system import directories
+from strawboss.system.files import make_private_directory
 
 OLDEST_PI = (1, 2, 0)
 TRIED_PI = (1, 6, 0)
@@ -81,13 +81,13 @@ def examine(environment: Mapping[str, str]) -> list[Finding]:
 
 def _config(environment: Mapping[str, str]) -> Config | Finding:
     try:
-        return load_config(places.config_file(), environment)
+        return load_config(directories.config_file(), environment)
     except ConfigError as error:
         return Finding("config", Health.FIX, str(error), "correct that line")
 
 
 def _config_text() -> str:
-    file = places.config_file()
+    file = directories.config_file()
     return f"{file} is valid" if file.exists() else f"no {file}: the defaults hold"
 
 

@@ -16,8 +16,8 @@ from strawboss.recovery.check import Look, Memory, check
 from strawboss.recovery.commands import Command, ListPanes, ListSessions, ProcessInfo
 from strawboss.recovery.evidence import Clock
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
-from strawboss.replay.looks import open_fixture
-from strawboss.replay.world import World
+from strawboss.tape.cases import open_fixture
+from strawboss.tape.world import World
 
 Measured = tuple[str, float, float, float]
 

@@ -19,10 +19,10 @@ import psutil
 from readers import LONG_AGO, SESSION, launcher_with_runs
 
 from strawboss.config import Config
-from strawboss.logs import Log
 from strawboss.pi.link import Link
 from strawboss.pi.protocol import Started
-from strawboss.session import Session
+from strawboss.resident.log import Log
+from strawboss.resident.session import Session
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 

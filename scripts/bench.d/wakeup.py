@@ -13,13 +13,13 @@ from pathlib import Path
 
 from sqlalchemy import event
 
-from strawboss.heartbeat.jsonfile import write_json
 from strawboss.heartbeat.record import Beat
-from strawboss.identity import ProcessIdentity, identify
+from strawboss.system.json_files import write_json
+from strawboss.system.process_identity import ProcessIdentity, identify
 from strawboss.wakeup.abandoned import host
 from strawboss.wakeup.agents import Agent, load
-from strawboss.wakeup.checkup import check_all
-from strawboss.wakeup.pulse import record_file
+from strawboss.wakeup.inspection import check_all
+from strawboss.wakeup.keep_alive import record_file
 from strawboss.wakeup.store import checkout, cycles, tasks
 from strawboss.wakeup.store.checkout import Lease
 from strawboss.wakeup.store.database import Database, open_database

@@ -22,10 +22,10 @@ from strawboss.heartbeat.attempts import dispatch
 from strawboss.heartbeat.attempts.dispatch import DEFAULT_WORKFLOW, Place
 from strawboss.heartbeat.attempts.ledger import Attempt
 from strawboss.heartbeat.attempts.lookup import dispatch_time
-from strawboss.heartbeat.jsonfile import Broken
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.utc import utc_now
-from strawboss.plain import plain
+from strawboss.system.json_files import Broken
+from strawboss.system.printable import printable
 
 GIT_TIMEOUT_SECONDS = 5.0
 
@@ -97,7 +97,7 @@ def subagent_pre_cancel(
     if as_json:
         say_json(outcome)
     else:
-        click.echo(plain(outcome.message), err=not outcome.ok)
+        click.echo(printable(outcome.message), err=not outcome.ok)
     return outcome.exit_code
 
 
@@ -195,7 +195,7 @@ def _show(outcome: dispatch.Outcome) -> None:
         f"active: {', '.join(outcome.active_attempt_ids) or 'none'}",
         *_hints(outcome),
     ]
-    click.echo("\n".join(plain(line) for line in lines))
+    click.echo("\n".join(printable(line) for line in lines))
 
 
 def _hints(outcome: dispatch.Outcome) -> list[str]:

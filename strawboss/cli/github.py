@@ -16,7 +16,7 @@ from strawboss.heartbeat.review import Probe
 from strawboss.heartbeat.reviewing import GitHubError, Looker
 from strawboss.heartbeat.runtime import facts_of_this_process, probe
 from strawboss.heartbeat.utc import utc_now
-from strawboss.plain import plain
+from strawboss.system.printable import printable
 
 CALL_SITES = ("solo", "swarm-phase5-6", "swarm-phase6-cascade", "unspecified")
 GIT_TIMEOUT_SECONDS = 5.0
@@ -41,9 +41,9 @@ def github_auth_modes(repo: str | None, mode: str | None, expected_login: str | 
         say_json(report)
     else:
         status = "ok" if report.ok else report.failure_kind
-        mode_line = f"github_auth_mode={plain(report.github_auth_mode)} status={status}"
+        mode_line = f"github_auth_mode={printable(report.github_auth_mode)} status={status}"
         click.echo(f"{mode_line} runtime={report.runtime_mode} identity={report.identity_kind}")
-        click.echo(f"detail={plain(report.detail)}")
+        click.echo(f"detail={printable(report.detail)}")
         if report.remediation:
             click.echo(f"remediation: {report.remediation}")
     return int(not report.ok)
@@ -103,5 +103,5 @@ def verify_review_monitor(
     if as_json:
         say_json(report)
     else:
-        click.echo(plain(f"verify_review_monitor: PR #{pr}: {report.message}"), err=not report.ready)
+        click.echo(printable(f"verify_review_monitor: PR #{pr}: {report.message}"), err=not report.ready)
     return report.exit_code

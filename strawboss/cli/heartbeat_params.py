@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
-from strawboss.heartbeat.jsonfile import encode
 from strawboss.heartbeat.layout import SLUG_RULE, STATUS_DIRECTORY, is_safe_slug
 from strawboss.heartbeat.utc import parse_utc
+from strawboss.system.json_files import encode
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

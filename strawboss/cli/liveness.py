@@ -26,17 +26,17 @@ from strawboss.cli.params import DURATION
 from strawboss.cli.tables import show_table
 from strawboss.heartbeat import alive, monitor
 from strawboss.heartbeat.attempts.lookup import dispatch_time
+from strawboss.heartbeat.beat_for_process import keep_beating
 from strawboss.heartbeat.beats import next_beat
 from strawboss.heartbeat.classify import Status
-from strawboss.heartbeat.clocks import Look, sleep_clock, slept_between
-from strawboss.heartbeat.keeper import keep_beating
+from strawboss.heartbeat.clocks import Clocks, sleep_clock, slept_between
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import PHASES, TERMINAL_STATES, WAIT_KINDS
 from strawboss.heartbeat.sweep import Sweep, sweep
 from strawboss.heartbeat.utc import age_text, utc_now
 from strawboss.heartbeat.writer import CADENCE_SECONDS, check_cadence, write
-from strawboss.identity import ProcessIdentity, identify
-from strawboss.plain import plain
+from strawboss.system.printable import printable
+from strawboss.system.process_identity import ProcessIdentity, identify
 
 COLUMNS = ("agent -- status", "age", "phase", "waits for", "PR", "message", "what to do")
 STYLES = {
@@ -72,7 +72,7 @@ def agent_monitor(
 def _watch(scratch_dirs: tuple[str, ...], threshold_minutes: float, as_json: bool, every: float) -> None:
     before, slept, slept_at = None, 0.0, 0.0
     while True:
-        now = Look(time.time(), time.monotonic())
+        now = Clocks(time.time(), time.monotonic())
         if jump := slept_between(before, now):
             slept, slept_at = jump, now.monotonic
         if sys.stdout.isatty():
@@ -93,16 +93,16 @@ def _show(swept: Sweep, as_json: bool) -> None:
     if swept.records:
         show_table(COLUMNS, [_row(line) for line in monitor.lines(swept, clock)])
     for error in swept.errors:
-        click.echo(f"Cannot look into {plain(error)}: create it when dispatching, or mend --scratch-dir")
+        click.echo(f"Cannot look into {printable(error)}: create it when dispatching, or mend --scratch-dir")
     click.echo(monitor.result_line(swept))
     return None
 
 
 def _row(line: monitor.Line) -> list[str | Text]:
     style = STYLES[line.status]
-    head = Text(f"{plain(line.label)} -- {line.status.value}", style)
+    head = Text(f"{printable(line.label)} -- {line.status.value}", style)
     waits = (line.age, line.phase, line.waits_for, line.pull_request, line.message)
-    return [head, *waits, Text(plain(line.next_step), "" if line.status is Status.OK else style)]
+    return [head, *waits, Text(printable(line.next_step), "" if line.status is Status.OK else style)]
 
 
 @click.command("verify:subagent-alive")
@@ -136,10 +136,10 @@ def verify_subagent_alive(
         click.echo(alive.success_text(verdict))
     elif verdict.exit_code == 2:
         for error in swept.errors:
-            say_error(f"verify_subagent_alive: config error: {plain(error)}")
+            say_error(f"verify_subagent_alive: config error: {printable(error)}")
     else:
         for line in alive.failure_lines(verdict, activity):
-            say_error(plain(line))
+            say_error(printable(line))
     return verdict.exit_code
 
 
@@ -188,7 +188,7 @@ def agent_beat(
         check_cadence(pause)
         beat = next_beat(directory, agent, terminal_state=None if process else terminal_state, **said)
         path = write(directory, beat, utc_now())
-        click.echo(f"agent:beat: {agent} {beat.phase} in {plain(str(path))}")
+        click.echo(f"agent:beat: {agent} {beat.phase} in {printable(str(path))}")
         if identity:
             keep_beating(directory, beat, identity, pause, terminal_state or "ERRORED", _report_trouble)
     except ValueError as error:
@@ -208,4 +208,4 @@ def _running(pid: int) -> ProcessIdentity:
 
 
 def _report_trouble(error: OSError) -> None:
-    say_error(f"agent:beat: {plain(str(error))}; trying again")
+    say_error(f"agent:beat: {printable(str(error))}; trying again")

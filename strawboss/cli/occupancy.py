@@ -8,11 +8,10 @@ from pathlib import Path
 import click
 
 from strawboss.cli.heartbeat_params import SLUG, TEXT, json_option, say_error, say_json, target_option
-from strawboss.heartbeat.jsonfile import write_json
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.occupancy import (
     INTENTS,
-    Liveness,
+    LeaseState,
     Occupancy,
     OccupancyReport,
     child_lease,
@@ -21,7 +20,8 @@ from strawboss.heartbeat.occupancy import (
     write_gate,
 )
 from strawboss.heartbeat.utc import age_text, utc_now
-from strawboss.plain import plain
+from strawboss.system.json_files import write_json
+from strawboss.system.printable import printable
 
 session_option = click.option("--session-id", type=TEXT, envvar="DEFT_SESSION_ID", show_envvar=True)
 needed_session = click.option(
@@ -44,7 +44,7 @@ def show(target: Path | None, session_id: str | None, as_json: bool) -> int:
     gate = write_gate(lease, session_id) if session_id else None
     report = OccupancyReport(
         lease.session_id or None,
-        lease.liveness.value,
+        lease.state.value,
         lease.intent,
         lease.heartbeat_age,
         gate.allowed if gate else None,
@@ -53,17 +53,17 @@ def show(target: Path | None, session_id: str | None, as_json: bool) -> int:
     if as_json:
         say_json(report)
     else:
-        click.echo(plain(_described(lease)))
+        click.echo(printable(_described(lease)))
         if gate:
-            click.echo(plain(f"{'may write' if gate.allowed else 'should not write'}: {gate.reason}"))
+            click.echo(printable(f"{'may write' if gate.allowed else 'should not write'}: {gate.reason}"))
     return int(bool(gate and not gate.allowed))
 
 
 def _described(lease: Occupancy) -> str:
-    if lease.liveness is Liveness.NONE:
+    if lease.state is LeaseState.NONE:
         return "occupancy: free"
     age = age_text(lease.heartbeat_age)
-    return f"occupancy: {lease.liveness.value}, session {lease.session_id}, intent {lease.intent}, last seen {age} ago"
+    return f"occupancy: {lease.state.value}, session {lease.session_id}, intent {lease.intent}, last seen {age} ago"
 
 
 @occupancy.command("claim")
@@ -91,7 +91,7 @@ def claim_command(
         if child:
             lease = child_lease(worktree, child, parent_id or session_id, session_id, incarnation)
             write_json(worktree.child_lease_file(child), lease)
-            click.echo(plain(f"occupancy: {child} is recorded as a child of {parent_id or session_id}"))
+            click.echo(printable(f"occupancy: {child} is recorded as a child of {parent_id or session_id}"))
             return 0
         return _claim(worktree, session_id, intent, now)
     except OSError as error:
@@ -100,11 +100,11 @@ def claim_command(
 
 def _claim(worktree: Worktree, session_id: str, intent: str, now: datetime) -> int:
     lease = read_occupancy(worktree, now)
-    if lease.liveness is Liveness.LIVE and lease.session_id != session_id:
-        say_error(plain(f"occupancy: {write_gate(lease, '').reason}"))
+    if lease.state is LeaseState.LIVE and lease.session_id != session_id:
+        say_error(printable(f"occupancy: {write_gate(lease, '').reason}"))
         return 1
     write_json(worktree.occupancy_file, claim(worktree, session_id, intent, lease, now))
-    click.echo(plain(f"occupancy: {session_id} works in {worktree.root} ({intent})"))
+    click.echo(printable(f"occupancy: {session_id} works in {worktree.root} ({intent})"))
     return 0
 
 
@@ -116,7 +116,9 @@ def release(target: Path | None, session_id: str) -> int:
     worktree = Worktree(target or Path())
     lease = read_occupancy(worktree, utc_now())
     if lease.session_id not in ("", session_id):
-        say_error(plain(f"occupancy: the lease is {lease.session_id}'s, not {session_id}'s; left as it is"))
+        say_error(
+            printable(f"occupancy: the lease is {lease.session_id}'s, not {session_id}'s; left as it is")
+        )
         return 1
     try:
         worktree.occupancy_file.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import msgspec
 
-from strawboss.cli.tables import plain, show_table
+from strawboss.cli.tables import show_table
 from strawboss.recovery.check import RunReport
 from strawboss.recovery.commands import (
     ClosePane,
@@ -23,10 +23,11 @@ from strawboss.recovery.commands import (
     WriteKey,
 )
 from strawboss.recovery.settings import Settings
-from strawboss.replay.evidence import Evidence, NotARecordingError
-from strawboss.replay.looks import open_fixture
-from strawboss.replay.recording import open_recording
-from strawboss.replay.story import Summary, Told, explain_last, play, reason, summarize
+from strawboss.system.printable import printable
+from strawboss.tape.cases import open_fixture
+from strawboss.tape.play import Summary, Told, explain_last, play, reason, summarize
+from strawboss.tape.recorded_look import Evidence, NotARecordingError
+from strawboss.tape.recording import open_recording
 
 PLATFORMS = ("linux", "darwin", "win32")
 
@@ -172,7 +173,7 @@ def summary_as_data(summary: Summary) -> dict[str, object]:
 
 
 def show_look(told: Told) -> None:
-    print(f"\nLook {told.number}: {plain(told.label)}")
+    print(f"\nLook {told.number}: {printable(told.label)}")
     show_table(
         ("run", "name", "machine", "verdict", "first condition that does not hold"),
         [(one.run, one.name, one.machine or "-", one.state, str(one.obstacle or "-")) for one in told.runs],
@@ -186,24 +187,24 @@ def describe(command: Command) -> str:
         case WriteKey(key, run, _):
             return f"write key {key} for {run}"
         case ClosePane(pane):
-            return f"close pane {plain(pane)}"
+            return f"close pane {printable(pane)}"
         case SendIntercom(session, _, text):
-            return f"send to {plain(session)} over intercom:\n{indented(text)}"
+            return f"send to {printable(session)} over intercom:\n{indented(text)}"
         case TellLauncher(_, _, text):
             return f"tell the launcher:\n{indented(text)}"
         case Notify(level, text):
-            return f"notify ({level}): {plain(text)}"
+            return f"notify ({level}): {printable(text)}"
     return type(command).__name__
 
 
 def ending(answer: Any) -> str:
     if isinstance(answer, Result) and answer.outcome.value != "done":
-        return f"\n    {answer.outcome.value}: {plain(answer.why)}"
+        return f"\n    {answer.outcome.value}: {printable(answer.why)}"
     return "" if answer in (None, True) or isinstance(answer, Result) else "\n    not confirmed"
 
 
 def indented(text: str) -> str:
-    return "\n".join(f"      {plain(line)}" for line in text.splitlines())
+    return "\n".join(f"      {printable(line)}" for line in text.splitlines())
 
 
 def show_summary(summary: Summary) -> None:
@@ -215,9 +216,9 @@ def show_summary(summary: Summary) -> None:
         ("told to go on", summary.continued),
         ("gave up", summary.gave_up),
     ):
-        print(f"  {word}: {plain(', '.join(names)) or 'none'}")
+        print(f"  {word}: {printable(', '.join(names)) or 'none'}")
     for run, why in summary.untouched.items():
-        print(f"  untouched: {run}, {plain(why)}")
+        print(f"  untouched: {run}, {printable(why)}")
 
 
 __all__ = ["explain", "reason", "replay"]

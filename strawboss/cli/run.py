@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from strawboss.process import run as run_process
+from strawboss.resident.process import run as run_process
 
 
 @click.command(hidden=True)

@@ -10,7 +10,7 @@ import click
 from strawboss.doctor import Health, examine
 from strawboss.pi import installation
 from strawboss.pi.command import Pi, PiError
-from strawboss.plain import plain
+from strawboss.system.printable import printable
 
 COLOURS = {Health.OK: "green", Health.NOTE: "yellow", Health.FIX: "red"}
 
@@ -41,11 +41,11 @@ def doctor() -> int:
     findings = examine(os.environ)
     for finding in findings:
         mark = click.style(f"{finding.health.value:<4}", fg=COLOURS[finding.health])
-        fix = f" -> {plain(finding.fix)}" if finding.fix else ""
-        click.echo(f"{mark}  {finding.subject}: {plain(finding.text)}{fix}")
+        fix = f" -> {printable(finding.fix)}" if finding.fix else ""
+        click.echo(f"{mark}  {finding.subject}: {printable(finding.text)}{fix}")
     return int(any(finding.health is Health.FIX for finding in findings))
 
 
 def _say(lines: list[str]) -> None:
     for line in lines:
-        click.echo(plain(line))
+        click.echo(printable(line))

@@ -19,11 +19,11 @@ from strawboss.cli.heartbeat_params import (
 from strawboss.heartbeat import inbox
 from strawboss.heartbeat.authority import Claims, read_claims, refusal
 from strawboss.heartbeat.inbox import Delivery, Letter
-from strawboss.heartbeat.jsonfile import Broken, write_json
 from strawboss.heartbeat.layout import STEER_DIRECTORY, Worktree
 from strawboss.heartbeat.steer import KINDS, WRITER_KINDS, Steer, compose, read_inbox
 from strawboss.heartbeat.utc import utc_now
-from strawboss.plain import plain
+from strawboss.system.json_files import Broken, write_json
+from strawboss.system.printable import printable
 
 steer_dir_option = click.option(
     "--steer-dir", type=DIRECTORY, help="Inbox directory, if not that of the worktree."
@@ -84,11 +84,13 @@ def subagent_steer(
     except OSError as error:
         raise click.ClickException(f"cannot write the steer: {error}") from None
     if before := slot.pending(now):
-        say_error(f"subagent:steer: note: replaced unread steer {plain(before.steer_id)}")
+        say_error(f"subagent:steer: note: replaced unread steer {printable(before.steer_id)}")
     if as_json:
         say_json(steer.content())
     else:
-        click.echo(plain(f"subagent:steer: steer_id={steer.steer_id} kind={kind} for {agent} in {slot.path}"))
+        click.echo(
+            printable(f"subagent:steer: steer_id={steer.steer_id} kind={kind} for {agent} in {slot.path}")
+        )
     return 0
 
 
@@ -116,7 +118,7 @@ def verify_subagent_steer(steer_dir: Path, agents: tuple[str, ...], as_json: boo
     elif code == 0:
         click.echo("verify_subagent_steer: no unread steer")
     for line in _steer_lines(report, code) if not as_json else ():
-        say_error(plain(line))
+        say_error(printable(line))
     return code
 
 
@@ -144,12 +146,14 @@ def subagent_inbox(agent: str, target: Path | None, steer_dir: Path | None, as_j
         say_json(Letter(found.delivery.value, agent, found.reason, steer))
     elif found.steer and applies:
         click.echo(
-            plain(f"steer_id={found.steer.steer_id} kind={found.steer.kind} from {found.steer.writer_id}")
+            printable(f"steer_id={found.steer.steer_id} kind={found.steer.kind} from {found.steer.writer_id}")
         )
-        click.echo("\n".join(plain(line) for line in found.steer.text.splitlines()))
+        click.echo("\n".join(printable(line) for line in found.steer.text.splitlines()))
     else:
         click.echo(
-            plain(f"subagent:inbox: {found.delivery.value}" + (f": {found.reason}" if found.reason else ""))
+            printable(
+                f"subagent:inbox: {found.delivery.value}" + (f": {found.reason}" if found.reason else "")
+            )
         )
     return int(found.delivery in (Delivery.INVALID, Delivery.WRITER_REFUSED))
 
@@ -164,7 +168,7 @@ def subagent_ack(agent: str, steer_id: str, target: Path | None, steer_dir: Path
     found = _delivered(agent, target, steer_dir)
     if found.steer is None or found.steer.steer_id != steer_id or found.delivery is Delivery.EXPIRED:
         say_error(
-            plain(
+            printable(
                 f"subagent:ack: {steer_id} is not to be acknowledged: {found.reason or found.delivery.value}"
             )
         )
@@ -174,7 +178,7 @@ def subagent_ack(agent: str, steer_id: str, target: Path | None, steer_dir: Path
             inbox.acknowledge(steer_dir or Worktree(target or Path()).steer_directory, found.steer, utc_now())
         except OSError as error:
             raise click.ClickException(f"cannot write the ack: {error}") from None
-    click.echo(plain(f"subagent:ack: {steer_id} acknowledged"))
+    click.echo(printable(f"subagent:ack: {steer_id} acknowledged"))
     return 0
 
 

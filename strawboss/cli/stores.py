@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import click
 
-from strawboss.cli.tables import plain
+from strawboss.system.printable import printable
 from strawboss.wakeup import agents
 from strawboss.wakeup.agents import Agent, Permission, Registry, RegistryError
 from strawboss.wakeup.store.database import Database, open_database
@@ -73,9 +73,9 @@ def require(permission: Permission) -> None:
 
 def say(text: str) -> None:
     """One line for people; what others wrote in it is made plain."""
-    click.echo(plain(text))
+    click.echo(printable(text))
 
 
 def complain(text: str) -> None:
     """One line on stderr."""
-    print(plain(text), file=sys.stderr)
+    print(printable(text), file=sys.stderr)

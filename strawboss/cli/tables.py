@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from strawboss.plain import plain as plain
+from strawboss.system.printable import printable
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
@@ -31,11 +31,11 @@ def terminal_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]])
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """GitHub-style table, one line a row."""
     lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(_escaped(plain(cell)) for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(_escaped(printable(cell)) for cell in line) + " |" for line in lines)
 
 
 def _drawn(cell: str | Text) -> Text:
-    return cell if isinstance(cell, Text) else Text(plain(cell))
+    return cell if isinstance(cell, Text) else Text(printable(cell))
 
 
 def _escaped(cell: str) -> str:

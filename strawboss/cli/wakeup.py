@@ -16,13 +16,13 @@ from rich.text import Text
 from strawboss.cli.params import DURATION
 from strawboss.cli.stores import agent_named, complain, opened, registry, say
 from strawboss.cli.tables import markdown_table, show_table, terminal_table
-from strawboss.plain import plain
+from strawboss.system.printable import printable
 from strawboss.wakeup import monitor, report
 from strawboss.wakeup.abandoned import StillRunningError
 from strawboss.wakeup.agents import Agent, RegistryError
-from strawboss.wakeup.checkup import Checkup
 from strawboss.wakeup.cycle import Rhythm, Row, Show, run_cycle, wait_for_work, woken
-from strawboss.wakeup.monitor import Look
+from strawboss.wakeup.inspection import Inspection
+from strawboss.wakeup.monitor import MonitorLook
 from strawboss.wakeup.responses import OnStall
 from strawboss.wakeup.steps import Context
 from strawboss.wakeup.store import events
@@ -126,7 +126,7 @@ def _cycle(database: Database, rhythm: Rhythm, agent: Agent, as_json: bool) -> i
         with woken(agent, registry(), database, rhythm) as context:
             code = _one_cycle(context, as_json)
             while rhythm.every is not None:
-                wait_for_work(context.pulse, rhythm.every)
+                wait_for_work(context.keep_alive, rhythm.every)
                 code = _one_cycle(context, as_json)
             return code
     except StillRunningError as error:
@@ -202,36 +202,36 @@ def _check_all(database: Database, rhythm: Rhythm, on_stall: OnStall, as_json: b
     return 0
 
 
-def _show_look(found: Look, as_json: bool) -> None:
+def _show_look(found: MonitorLook, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(report.look_json(found), ensure_ascii=False))
     elif sys.stdout.isatty():
         Console().print(_drawn(found))
     else:
-        rows = [report.health_row(checkup) for checkup in found.checkups]
+        rows = [report.health_row(inspection) for inspection in found.inspections]
         print(f"{report.HEALTH_HEADING}\n\n{markdown_table(report.HEALTH_COLUMNS, rows)}")
-        print("".join(f"{plain(line)}\n" for line in _lines_below(found)), end="", flush=True)
+        print("".join(f"{printable(line)}\n" for line in _lines_below(found)), end="", flush=True)
 
 
-def _drawn(found: Look) -> Group:
-    rows = [_coloured(checkup) for checkup in found.checkups]
+def _drawn(found: MonitorLook) -> Group:
+    rows = [_coloured(inspection) for inspection in found.inspections]
     table = terminal_table(report.HEALTH_COLUMNS, rows)
-    return Group(Text(report.HEALTH_HEADING), table, *(Text(plain(line)) for line in _lines_below(found)))
+    return Group(Text(report.HEALTH_HEADING), table, *(Text(printable(line)) for line in _lines_below(found)))
 
 
-def _coloured(checkup: Checkup) -> list[str | Text]:
-    name, health, *rest = report.health_row(checkup)
-    return [name, Text(health, style=report.colour(checkup.finding.health)), *rest]
+def _coloured(inspection: Inspection) -> list[str | Text]:
+    name, health, *rest = report.health_row(inspection)
+    return [name, Text(health, style=report.colour(inspection.finding.health)), *rest]
 
 
-def _lines_below(found: Look) -> Iterator[str]:
+def _lines_below(found: MonitorLook) -> Iterator[str]:
     if found.note:
         yield from ("", found.note)
     if found.responses:
         yield from ("", "### Alerts")
-    for checkup in found.checkups:
-        if response := found.responses.get(checkup.agent.name):
-            yield report.alert(checkup, response)
+    for inspection in found.inspections:
+        if response := found.responses.get(inspection.agent.name):
+            yield report.alert(inspection, response)
 
 
 def _wake(database: Database, rhythm: Rhythm, name: str, as_json: bool) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from strawboss.heartbeat.classify import Dispatched, Judgement, Standing, judge
-from strawboss.heartbeat.evidence import recent_git_activity
+from strawboss.heartbeat.doubts import recent_git_activity
 from strawboss.heartbeat.sweep import Sweep
 from strawboss.heartbeat.utc import age_text
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from strawboss.heartbeat.jsonfile import Broken, read_object
 from strawboss.heartbeat.layout import Worktree
-from strawboss.heartbeat.occupancy import ChildLease, Liveness, Occupancy, read_child_lease, read_occupancy
+from strawboss.heartbeat.occupancy import ChildLease, LeaseState, Occupancy, read_child_lease, read_occupancy
 from strawboss.heartbeat.record import STALE_AFTER_SECONDS, examine
+from strawboss.system.json_files import Broken, read_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def refusal(claims: Claims, writer_kind: str, writer_id: str) -> str | None:
 
 
 def _owner_refusal(lease: ChildLease | None, occupancy: Occupancy, writer_id: str) -> str | None:
-    if occupancy.liveness is not Liveness.LIVE or occupancy.session_id != writer_id:
+    if occupancy.state is not LeaseState.LIVE or occupancy.session_id != writer_id:
         return f"the worktree has no live occupancy of {writer_id}"
     if lease and lease.occupancy_owner not in (None, writer_id):
         return "the child occupancy lease names another owner"

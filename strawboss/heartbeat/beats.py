@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from strawboss.heartbeat.jsonfile import read_object
 from strawboss.heartbeat.record import Beat, Record, examine
 from strawboss.heartbeat.utc import utc_now
+from strawboss.system.json_files import read_object
 
 
 def next_beat(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from strawboss.heartbeat.jsonfile import Broken
 from strawboss.heartbeat.record import Record
+from strawboss.system.json_files import Broken
 
 STARTUP_GRACE_SECONDS = 180.0
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from strawboss.identity import boot_id
+from strawboss.system.process_identity import boot_id
 
 # A clock that runs on while the machine sleeps, and one that stops then; what they are called differs.
 _CLOCK_PAIRS = (("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"), ("CLOCK_MONOTONIC", "CLOCK_UPTIME_RAW"))
@@ -48,14 +48,14 @@ def slept_since(extra: dict[str, Any] | None, clock: SleepClock | None) -> float
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Clocks:
     """The two clocks of one look of a resident monitor, in seconds. Never mixed, only their steps compared."""
 
     wall: float
     monotonic: float
 
 
-def slept_between(before: Look | None, now: Look) -> float:
+def slept_between(before: Clocks | None, now: Clocks) -> float:
     """Seconds the wall clock went ahead of the monotonic one: the machine slept, or its clock was set."""
     if before is None:
         return 0.0

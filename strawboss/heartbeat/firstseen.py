@@ -10,9 +10,9 @@ import re
 from datetime import datetime
 from pathlib import Path
 
-from strawboss.heartbeat.jsonfile import Broken, create_json, read_object
 from strawboss.heartbeat.steer import Steer
 from strawboss.heartbeat.utc import format_utc, parse_utc
+from strawboss.system.json_files import Broken, create_json, read_object
 
 SCHEMA = "deft.subagent.steer-firstseen.v1"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from strawboss.heartbeat.authority import Claims, refusal
-from strawboss.heartbeat.jsonfile import Broken, write_json
 from strawboss.heartbeat.steer import Inbox, Steer, ack_content, read_inbox
 from strawboss.heartbeat.utc import age_text, format_utc
+from strawboss.system.json_files import Broken, write_json
 
 WORD = "STEER_PENDING"
 

@@ -11,7 +11,7 @@ import msgspec
 
 from strawboss.heartbeat.classify import Status, duplicates, status
 from strawboss.heartbeat.clocks import SleepClock
-from strawboss.heartbeat.evidence import gather, notes
+from strawboss.heartbeat.doubts import gather, notes
 from strawboss.heartbeat.record import Record
 from strawboss.heartbeat.sweep import Sweep
 from strawboss.heartbeat.utc import age_text, format_utc

@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from strawboss.heartbeat.jsonfile import Broken, read_object
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.utc import age_text, format_utc, parse_utc
+from strawboss.system.json_files import Broken, read_object
 
 OCCUPANCY_TTL = timedelta(minutes=20)
 OCCUPANCY_AGE_CAP = timedelta(hours=12)
@@ -29,7 +29,7 @@ ADVISORY = "Occupancy is advisory coordination: another session works in this tr
 REMEDY = "Use another worktree, ask the occupant for a grant, or work read-only."
 
 
-class Liveness(Enum):
+class LeaseState(Enum):
     NONE = "no lease"
     LIVE = "live"
     HEARTBEAT_STALE = "heartbeat-stale"
@@ -42,7 +42,7 @@ class Occupancy:
     """A worktree's lease as found, and whether it is live now."""
 
     session_id: str
-    liveness: Liveness
+    state: LeaseState
     intent: str = ""
     heartbeat_age: float | None = None
     grantees: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class OccupancyReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
 
 
-NOBODY = Occupancy("", Liveness.NONE)
+NOBODY = Occupancy("", LeaseState.NONE)
 
 
 def read_occupancy(worktree: Worktree, now: datetime) -> Occupancy:
@@ -87,23 +87,23 @@ def read_occupancy(worktree: Worktree, now: datetime) -> Occupancy:
     heartbeat = parse_utc(str(content.get("heartbeat_at")))
     return Occupancy(
         str(content["session_id"]),
-        _liveness(content, worktree, now),
+        _state(content, worktree, now),
         str(content.get("intent") or ""),
         (now - heartbeat).total_seconds() if heartbeat else None,
         tuple(_grantees(content.get("grants"), now)),
     )
 
 
-def _liveness(content: dict[str, Any], worktree: Worktree, now: datetime) -> Liveness:
+def _state(content: dict[str, Any], worktree: Worktree, now: datetime) -> LeaseState:
     tree = content.get("worktree_path")
     if not isinstance(tree, str) or Path(tree).resolve() != worktree.root.resolve():
-        return Liveness.OTHER_TREE
+        return LeaseState.OTHER_TREE
     claimed, heartbeat = (parse_utc(str(content.get(name))) for name in ("claimed_at", "heartbeat_at"))
     if claimed is None or now - claimed > OCCUPANCY_AGE_CAP:
-        return Liveness.AGE_CAPPED
+        return LeaseState.AGE_CAPPED
     if heartbeat is None or now - heartbeat > OCCUPANCY_TTL:
-        return Liveness.HEARTBEAT_STALE
-    return Liveness.LIVE
+        return LeaseState.HEARTBEAT_STALE
+    return LeaseState.LIVE
 
 
 def _grantees(grants: object, now: datetime) -> Iterator[str]:
@@ -116,14 +116,14 @@ def _grantees(grants: object, now: datetime) -> Iterator[str]:
 def write_gate(lease: Occupancy, presenter: str) -> Gate:
     """The two-axis policy."""
     member = bool(presenter) and presenter in (lease.session_id, *lease.grantees)
-    if lease.liveness is Liveness.LIVE:
+    if lease.state is LeaseState.LIVE:
         if member:
             return Gate(True, "the lease is the presenter's, or grants to it")
         age = age_text(lease.heartbeat_age)
         return Gate(False, f"{ADVISORY} {REMEDY} (held by {lease.session_id}, last seen {age} ago)")
-    if lease.liveness is Liveness.AGE_CAPPED and member:
+    if lease.state is LeaseState.AGE_CAPPED and member:
         return Gate(False, "the lease is older than 12 hours: claim it again")
-    return Gate(True, f"free: {lease.liveness.value}")
+    return Gate(True, f"free: {lease.state.value}")
 
 
 def claim(
@@ -132,7 +132,7 @@ def claim(
     """The lease to write for a claim. A live lease of the same session is renewed and keeps its claim time."""
     content = read_object(worktree.occupancy_file)
     kept = content if isinstance(content, dict) and before.session_id == session_id else {}
-    renewed = before.liveness is Liveness.LIVE and isinstance(kept.get("claimed_at"), str)
+    renewed = before.state is LeaseState.LIVE and isinstance(kept.get("claimed_at"), str)
     return kept | {
         "schemaVersion": 1,
         "session_id": session_id,

@@ -15,12 +15,12 @@ import msgspec
 
 from strawboss.heartbeat.classify import STARTUP_GRACE_SECONDS, Dispatched, Judgement, Standing, judge
 from strawboss.heartbeat.firstseen import first_seen
-from strawboss.heartbeat.jsonfile import Broken
 from strawboss.heartbeat.layout import SLUG_RULE, is_safe_slug
 from strawboss.heartbeat.record import Record
 from strawboss.heartbeat.steer import Inbox, Steer, read_inbox
 from strawboss.heartbeat.sweep import sweep
 from strawboss.heartbeat.utc import format_utc
+from strawboss.system.json_files import Broken
 
 OBSERVED_WINDOW_SECONDS = STARTUP_GRACE_SECONDS
 FORWARD_SKEW_SECONDS = 60.0

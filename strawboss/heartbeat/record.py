@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from strawboss.heartbeat.jsonfile import Broken
 from strawboss.heartbeat.layout import SLUG_RULE, is_safe_slug
 from strawboss.heartbeat.utc import format_utc, parse_utc
+from strawboss.system.json_files import Broken
 
 PHASES = ("starting", "implementing", "validating", "committing", "pushing", "polling", "fixing", "terminal")
 WAIT_KINDS = ("pr:watch", "fix-batch", "reading", "idle", "unknown")

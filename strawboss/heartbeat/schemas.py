@@ -16,11 +16,11 @@ from strawboss.heartbeat.alive import AliveReport
 from strawboss.heartbeat.attempts.dispatch import Outcome as AttemptOutcome
 from strawboss.heartbeat.auth import AuthReport
 from strawboss.heartbeat.inbox import Letter, SteerReport
-from strawboss.heartbeat.jsonfile import encode
 from strawboss.heartbeat.monitor import MonitorReport
 from strawboss.heartbeat.occupancy import OccupancyReport
 from strawboss.heartbeat.precancel import Outcome as PreCancelOutcome
 from strawboss.heartbeat.review import ReviewReport
+from strawboss.system.json_files import encode
 
 DIRECTORY = Path(__file__).parent / "schema"
 

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from strawboss.heartbeat.jsonfile import Broken, read_object
 from strawboss.heartbeat.layout import SLUG_RULE, is_safe_slug
 from strawboss.heartbeat.utc import format_utc, parse_utc
+from strawboss.system.json_files import Broken, read_object
 
 STEER_SCHEMA = "deft.subagent.steer.v1"
 ACK_SCHEMA = "deft.subagent.steer-ack.v1"

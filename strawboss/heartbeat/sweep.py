@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from strawboss.heartbeat.jsonfile import Broken, read_object
 from strawboss.heartbeat.record import STALE_AFTER_SECONDS, Record, examine
+from strawboss.system.json_files import Broken, read_object
 
 STEER_SCHEMA = "deft.subagent.steer"
 

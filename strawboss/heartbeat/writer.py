@@ -10,11 +10,11 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from strawboss.files import FILE_MODE, make_private_directory
 from strawboss.heartbeat.clocks import sleep_clock
-from strawboss.heartbeat.jsonfile import read_object, write_json
 from strawboss.heartbeat.record import Beat
 from strawboss.heartbeat.utc import format_utc
+from strawboss.system.files import FILE_MODE, make_private_directory
+from strawboss.system.json_files import read_object, write_json
 
 # Poll cadence of the contract: every poll is a beat, and a beat is due every two to three minutes at the latest.
 CADENCE_SECONDS = 90.0
@@ -41,7 +41,8 @@ def write(directory: Path, beat: Beat, now: datetime) -> Path:
 def renew(directory: Path, agent_id: str, now: datetime) -> bool:
     """Beat again with what the record says; False when it is terminal. Raises OSError, also when there is no record.
 
-    A keeper renews beside a worker that writes too: it must neither undo a newer message nor revive an ended worker.
+    `beat_for_process` renews beside a worker that writes too: it must neither undo a newer
+    message nor revive an ended worker.
     """
     path = directory / f"{agent_id}.json"
     with _sole_writer(path):

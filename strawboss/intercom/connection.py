@@ -12,7 +12,7 @@ import msgspec
 from strawboss.intercom.address import Address, EndpointFile, NamedPipe
 from strawboss.intercom.framing import Decoder, Frame, FrameError, encode
 from strawboss.intercom.shapes import Endpoint
-from strawboss.plain import plain
+from strawboss.system.printable import printable
 
 CHUNK = 64 * 1024
 LOOPBACK = "127.0.0.1"
@@ -138,7 +138,7 @@ class Conversation:
 
 def shown(words: object) -> str:
     """Another program's words, as far as they are fit to be shown."""
-    return plain(words[:SHOWN]) if isinstance(words, str) else "no reason given"
+    return printable(words[:SHOWN]) if isinstance(words, str) else "no reason given"
 
 
 def _lost(error: OSError) -> LostError:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from strawboss.plain import plain
 from strawboss.recovery.verdict import Unknown
+from strawboss.system.printable import printable
 
 SECONDS = 60.0
 
@@ -99,9 +99,11 @@ class Pi:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise PiError(f"{self.path} {arguments[0]} did not run: {plain(str(error))}") from error
+            raise PiError(f"{self.path} {arguments[0]} did not run: {printable(str(error))}") from error
         if done.returncode != 0:
-            words = plain(done.stderr.strip() or done.stdout.strip())[:300] or f"exit code {done.returncode}"
+            words = (
+                printable(done.stderr.strip() or done.stdout.strip())[:300] or f"exit code {done.returncode}"
+            )
             raise PiError(f"`pi {' '.join(arguments)}` failed: {words}")
         return done.stdout
 
@@ -140,5 +142,5 @@ def agent_directory(environment: Mapping[str, str]) -> Path:
 def version_numbers(version: str) -> tuple[int, ...] | Unknown:
     numbers = version.strip().lstrip("v").split("-")[0].split(".")
     if not all(number.isdecimal() for number in numbers):
-        return Unknown(f"{plain(version)[:40]!r} is no version")
+        return Unknown(f"{printable(version)[:40]!r} is no version")
     return tuple(map(int, numbers))

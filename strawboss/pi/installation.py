@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from strawboss.files import write_atomically
 from strawboss.pi.command import Package, Pi, PiError, agent_directory
+from strawboss.system.files import write_atomically
 
 EXTENSION = Path(__file__).resolve().parent / "extension"
 EXTENSION_NAME = "strawboss-extension"

@@ -12,8 +12,8 @@ import msgspec
 from strawboss.pi import protocol
 from strawboss.pi.pipe import Read
 from strawboss.pi.protocol import Message
-from strawboss.plain import plain
 from strawboss.recovery.verdict import Unknown
+from strawboss.system.printable import printable
 
 T = TypeVar("T")
 
@@ -62,7 +62,9 @@ class Link:
         if answer is None:
             return Unknown(f"the extension did not answer {method} in time")
         if answer.error is not None:
-            return Refused(f"the extension refused {method}: {plain(answer.error.message)[:REASON_LENGTH]}")
+            return Refused(
+                f"the extension refused {method}: {printable(answer.error.message)[:REASON_LENGTH]}"
+            )
         try:
             return msgspec.json.decode(answer.result, type=shape)
         except msgspec.DecodeError as error:

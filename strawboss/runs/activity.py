@@ -15,7 +15,7 @@ import msgspec
 
 from strawboss.recovery.evidence import Activity, Runs
 from strawboss.recovery.verdict import Unknown
-from strawboss.runs.regular import Signature, is_settled, read_whole, signature_of, unreadable
+from strawboss.runs.foreign_files import Signature, is_settled, read_whole, signature_of, unreadable
 
 WHAT = "its activity file"
 LIMIT = 64 * 1024

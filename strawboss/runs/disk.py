@@ -9,9 +9,9 @@ from pathlib import Path
 from strawboss.recovery.evidence import RunFiles, Runs, Tail, Transcript
 from strawboss.recovery.verdict import Unknown
 from strawboss.runs.activity import RUN_ID, ActivityFolder
-from strawboss.runs.regular import Cache, is_there
+from strawboss.runs.foreign_files import Cache, is_there
 from strawboss.runs.script import Script
-from strawboss.runs.scripts import ScriptFolder
+from strawboss.runs.script_folder import ScriptFolder
 from strawboss.runs.sidecars import EXIT_SUFFIX, MANIFEST, POLICY, POLICY_SUFFIX, read_policy, read_worktree
 from strawboss.runs.tail import read_tail
 from strawboss.runs.transcript import TranscriptReader

@@ -9,7 +9,7 @@ import msgspec
 
 from strawboss.recovery.evidence import Policy, Worktree
 from strawboss.recovery.verdict import Unknown
-from strawboss.runs.regular import read_whole
+from strawboss.runs.foreign_files import read_whole
 
 POLICY_SUFFIX = ".pi-herdr-subagent-policy.json"
 EXIT_SUFFIX = ".exit"

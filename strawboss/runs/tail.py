@@ -13,9 +13,9 @@ from io import FileIO
 from strawboss.recovery.evidence import Entry, Tail
 from strawboss.recovery.verdict import Unknown
 from strawboss.runs.entry import decode_entry
+from strawboss.runs.foreign_files import open_regular, unreadable
 from strawboss.runs.header import read_session_id
 from strawboss.runs.records import Piece, pieces
-from strawboss.runs.regular import open_regular, unreadable
 
 WHAT = "its session file"
 FIRST_PIECE = 256 * 1024

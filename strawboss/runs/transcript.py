@@ -13,10 +13,10 @@ from io import FileIO
 
 from strawboss.recovery.evidence import Transcript
 from strawboss.recovery.verdict import Unknown
-from strawboss.runs.findings import CLUES, MARKS, Findings, matters
+from strawboss.runs.foreign_files import open_regular, unreadable
 from strawboss.runs.header import read_session_id
 from strawboss.runs.lines import marked, whole_lines
-from strawboss.runs.regular import open_regular, unreadable
+from strawboss.runs.results_and_keys import CLUES, MARKS, Findings, matters
 
 WHAT = "the launcher's session file"
 FINGERPRINT = 512

@@ -6,7 +6,7 @@ import socket
 
 from sqlalchemy import Connection
 
-from strawboss.identity import Liveness, liveness
+from strawboss.system.process_identity import Liveness, liveness
 from strawboss.wakeup.processes import end_tree
 from strawboss.wakeup.store import checkout, cycles, events, tasks
 from strawboss.wakeup.store.cycles import Cycle

@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 import msgspec
 import yaml
 
-from strawboss.files import make_private_directory, write_atomically
-from strawboss.places import config_directory, state_directory
+from strawboss.system.directories import config_directory, state_directory
+from strawboss.system.files import make_private_directory, write_atomically
 
 # Far more than a thousand agents with long prompts; a bigger file is a mistake.
 LARGEST_REGISTRY = 16 << 20

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from filelock import FileLock, Timeout
 
-from strawboss.files import FILE_MODE, make_private_directory
-from strawboss.identity import ProcessIdentity, identify
-from strawboss.places import state_directory
+from strawboss.system.directories import state_directory
+from strawboss.system.files import FILE_MODE, make_private_directory
+from strawboss.system.process_identity import ProcessIdentity, identify
 from strawboss.wakeup import steps
 from strawboss.wakeup.abandoned import StillRunningError, close, host, recover
 from strawboss.wakeup.agents import Agent, Registry
-from strawboss.wakeup.pulse import Pulse
+from strawboss.wakeup.keep_alive import KeepAlive
 from strawboss.wakeup.steps import Context, Outcome, Turn
 from strawboss.wakeup.store import cycles, events
 from strawboss.wakeup.store.database import Database
@@ -91,8 +91,8 @@ def woken(agent: Agent, registry: Registry, database: Database, rhythm: Rhythm) 
             cycle = cycles.begin(connection, agent.name, host(), me, rhythm.every, now)
             events.record(connection, agent.name, "cycle began", f"pid {me.pid}", now, cycle=cycle.id)
         parent = os.environ.get("STRAWBOSS_PARENT_ID", "").strip() or "strawboss"
-        pulse = Pulse(agent, cycle.id, parent, database, rhythm.interval, rhythm.timeout)
-        context = Context(agent, registry, database, cycle, pulse)
+        keep_alive = KeepAlive(agent, cycle.id, parent, database, rhythm.interval, rhythm.timeout)
+        context = Context(agent, registry, database, cycle, keep_alive)
         outcome = "interrupted"
         try:
             yield context
@@ -120,8 +120,8 @@ def _put_to_bed(context: Context, outcome: str) -> None:
             close(connection, context.cycle, outcome, now)
     ended = "CLEAN" if outcome == "ended" else "ERRORED"
     with suppress(OSError):
-        context.pulse.let_go()
-        context.pulse.beat("terminal", f"wake-up {outcome}", terminal=ended)
+        context.keep_alive.let_go()
+        context.keep_alive.beat("terminal", f"wake-up {outcome}", terminal=ended)
 
 
 def run_cycle(context: Context, show: Show) -> list[Row]:
@@ -138,18 +138,18 @@ def run_cycle(context: Context, show: Show) -> list[Row]:
     return rows
 
 
-def wait_for_work(pulse: Pulse, seconds: float) -> None:
+def wait_for_work(keep_alive: KeepAlive, seconds: float) -> None:
     """Between two cycles: awake, idle and beating. Raises OSError when the record cannot be written."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
-        pulse.beat("polling", "waiting for work", waits=True)
-        time.sleep(min(left, pulse.interval))
+        keep_alive.beat("polling", "waiting for work", waits=True)
+        time.sleep(min(left, keep_alive.interval))
 
 
 def _run(step: Step, context: Context, show: Show) -> Outcome:
     show(Row(step.label, "running", "..."))
     with suppress(OSError):
-        context.pulse.beat(step.phase, f"{step.label}{_about(context)}")
+        context.keep_alive.beat(step.phase, f"{step.label}{_about(context)}")
     _record(context, f"{step.label}: began", "")
     outcome = step.act(context)
     _record(context, f"{step.label}: {outcome.status}", outcome.detail)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from strawboss.files import FILE_MODE, make_private_directory, write_atomically
-from strawboss.identity import ProcessIdentity, identify
+from strawboss.system.files import FILE_MODE, make_private_directory, write_atomically
+from strawboss.system.process_identity import ProcessIdentity, identify
 from strawboss.wakeup.processes import CYCLE_VARIABLE, end_tree
 from strawboss.wakeup.tokens import LONGEST_LINE, Listener
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from strawboss.identity import Liveness
+from strawboss.system.process_identity import Liveness
 
 # Content and file time must agree on a silence (clocks): a file touched this much later than it says is suspect.
 CLOCK_SKEW_SECONDS = 120.0
@@ -48,7 +48,7 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Witnesses:
     """`process` is None when no wake-up is open; `awake` is how long (seconds) the open one has been running.
 
     `task` is the task it holds; `locked` whether that lock has not run out.
@@ -70,7 +70,7 @@ class Finding:
     certain: bool = False
 
 
-def classify(evidence: Evidence, timeout: float) -> Finding:
+def classify(evidence: Witnesses, timeout: float) -> Finding:
     """The verdict on one agent; silence is stalled when it is longer than `timeout` seconds."""
     for rule in RULES:
         finding = rule(evidence, timeout)
@@ -79,20 +79,20 @@ def classify(evidence: Evidence, timeout: float) -> Finding:
     raise AssertionError("the last rule always answers")
 
 
-def _gone(evidence: Evidence, _: float) -> Finding | None:
+def _gone(evidence: Witnesses, _: float) -> Finding | None:
     # However fresh its last beat: a process that is gone beats no more.
     if evidence.process in (Liveness.GONE, Liveness.OTHER):
         return Finding(Health.DEAD, "its process is gone", certain=True)
     return None
 
 
-def _unreadable(evidence: Evidence, _: float) -> Finding | None:
+def _unreadable(evidence: Witnesses, _: float) -> Finding | None:
     if isinstance(evidence.beat, Broken):
         return Finding(Health.UNKNOWN, f"its heartbeat record cannot be used: {evidence.beat.why}")
     return None
 
 
-def _silent_from_the_start(evidence: Evidence, timeout: float) -> Finding | None:
+def _silent_from_the_start(evidence: Witnesses, timeout: float) -> Finding | None:
     if evidence.beat is not None:
         return None
     if evidence.process is None:
@@ -106,14 +106,14 @@ def _silent_from_the_start(evidence: Evidence, timeout: float) -> Finding | None
     return _stalled(evidence, "it has never written a heartbeat")
 
 
-def _asleep(evidence: Evidence, _: float) -> Finding | None:
+def _asleep(evidence: Witnesses, _: float) -> Finding | None:
     beat = evidence.beat
     if isinstance(beat, Beat) and beat.ended and evidence.process is None:
         return Finding(Health.IDLE, "its last wake-up has ended")
     return None
 
 
-def _fresh(evidence: Evidence, timeout: float) -> Finding | None:
+def _fresh(evidence: Witnesses, timeout: float) -> Finding | None:
     beat = evidence.beat
     if isinstance(beat, Beat) and beat.age <= timeout and not beat.ended:
         return (
@@ -124,14 +124,14 @@ def _fresh(evidence: Evidence, timeout: float) -> Finding | None:
     return None
 
 
-def _starting_again(evidence: Evidence, timeout: float) -> Finding | None:
+def _starting_again(evidence: Witnesses, timeout: float) -> Finding | None:
     # The record is still that of the wake-up before.
     if evidence.process is not None and evidence.awake <= timeout:
         return Finding(Health.HEALTHY, "it is starting")
     return None
 
 
-def _clocks_disagree(evidence: Evidence, timeout: float) -> Finding | None:
+def _clocks_disagree(evidence: Witnesses, timeout: float) -> Finding | None:
     beat = evidence.beat
     if isinstance(beat, Beat) and beat.file_age <= timeout and beat.age > beat.file_age + CLOCK_SKEW_SECONDS:
         why = f"its record says {beat.age:.0f}s ago and was written {beat.file_age:.0f}s ago: clocks disagree"
@@ -139,20 +139,20 @@ def _clocks_disagree(evidence: Evidence, timeout: float) -> Finding | None:
     return None
 
 
-def _silent(evidence: Evidence, timeout: float) -> Finding | None:
+def _silent(evidence: Witnesses, timeout: float) -> Finding | None:
     beat = evidence.beat
     suspect = isinstance(beat, Beat) and beat.age > SUSPECT_FACTOR * timeout
     note = "; suspect source: nobody may be writing this record any more" if suspect else ""
     return _stalled(evidence, f"exceeded {timeout:.0f}s timeout{note}")
 
 
-def _stalled(evidence: Evidence, why: str) -> Finding:
+def _stalled(evidence: Witnesses, why: str) -> Finding:
     if evidence.process is Liveness.UNKNOWN:
         return Finding(Health.UNKNOWN, f"{why}, and whether its process runs cannot be told")
     return Finding(Health.STALLED, why, certain=evidence.process is Liveness.SAME)
 
 
-Rule = Callable[[Evidence, float], Finding | None]
+Rule = Callable[[Witnesses, float], Finding | None]
 # In this order; the first that answers decides.
 RULES: tuple[Rule, ...] = (
     _gone,

@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from strawboss.files import FILE_MODE, make_private_directory
-from strawboss.places import state_directory
+from strawboss.system.directories import state_directory
+from strawboss.system.files import FILE_MODE, make_private_directory
 from strawboss.wakeup.cycle import Rhythm
 from strawboss.wakeup.steps import OWN_VARIABLES
 from strawboss.wakeup.store import cycles

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from strawboss.wakeup.agents import Registry
-from strawboss.wakeup.checkup import Checkup, check_all
 from strawboss.wakeup.cycle import Rhythm
 from strawboss.wakeup.health import Health
+from strawboss.wakeup.inspection import Inspection, check_all
 from strawboss.wakeup.launch import LaunchError, launch
 from strawboss.wakeup.responses import OnStall, Patient, Response, respond
 from strawboss.wakeup.store.database import Database
@@ -43,16 +43,16 @@ class Vigil:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class MonitorLook:
     """One look at all agents. `responses` by agent name; `note` says what is special about this look."""
 
-    checkups: tuple[Checkup, ...]
+    inspections: tuple[Inspection, ...]
     responses: dict[str, Response]
     note: str = ""
 
     @property
     def is_well(self) -> bool:
-        return not any(checkup.needs_attention for checkup in self.checkups)
+        return not any(inspection.needs_attention for inspection in self.inspections)
 
 
 def after(vigil: Vigil, clocks: Clocks) -> Vigil:
@@ -73,25 +73,25 @@ def look(
     *,
     acts: bool = True,
     since: float = math.inf,
-) -> Look:
+) -> MonitorLook:
     """Check every agent, and respond to the stalled and dead ones when it `acts`. Raises StoreError."""
-    checkups = check_all(registry.agents, database, rhythm.timeout, since)
+    inspections = check_all(registry.agents, database, rhythm.timeout, since)
     responses = {}
-    for checkup in checkups:
-        if not checkup.needs_attention:
+    for inspection in inspections:
+        if not inspection.needs_attention:
             continue
         if not acts:
-            responses[checkup.agent.name] = Response(OnStall.WARN, "none at the first look")
+            responses[inspection.agent.name] = Response(OnStall.WARN, "none at the first look")
             continue
-        wanted = OnStall.WARN if checkup.finding.health is Health.UNKNOWN else on_stall
-        responses[checkup.agent.name] = respond(Patient(checkup, checkups, database, rhythm), wanted)
-    return Look(tuple(checkups), responses)
+        wanted = OnStall.WARN if inspection.finding.health is Health.UNKNOWN else on_stall
+        responses[inspection.agent.name] = respond(Patient(inspection, inspections, database, rhythm), wanted)
+    return MonitorLook(tuple(inspections), responses)
 
 
 def watch(
     load: Callable[[], Registry], database: Database, rhythm: Rhythm, on_stall: OnStall, every: float
-) -> Iterator[Look | StoreError]:
-    """Look for ever, every so many seconds. The first look leads to no action, and a sleep counts as no silence.
+) -> Iterator[MonitorLook | StoreError]:
+    """MonitorLook for ever, every so many seconds. The first look leads to no action, and a sleep counts as no silence.
 
     A store that cannot be used is what that look found; the next one tries again.
     """
@@ -111,24 +111,24 @@ def watch(
 def wake(registry: Registry, database: Database, rhythm: Rhythm, name: str) -> tuple[bool, str]:
     """Force one agent awake. Whether all is well now, and what was done. Raises RegistryError, StoreError."""
     agent = registry.get(name)
-    checkups = check_all(registry.agents, database, rhythm.timeout)
-    checkup = next(one for one in checkups if one.agent is agent)
-    return _woken(Patient(checkup, checkups, database, rhythm))
+    inspections = check_all(registry.agents, database, rhythm.timeout)
+    inspection = next(one for one in inspections if one.agent is agent)
+    return _woken(Patient(inspection, inspections, database, rhythm))
 
 
 def _woken(patient: Patient) -> tuple[bool, str]:
-    checkup, name = patient.checkup, patient.name
-    if checkup.finding.health is Health.HEALTHY:
+    inspection, name = patient.inspection, patient.name
+    if inspection.finding.health is Health.HEALTHY:
         return True, f"{name} is healthy: nothing to do"
-    if checkup.finding.health is Health.UNKNOWN:
-        return False, f"{name} is not woken: {checkup.finding.why}"
-    if checkup.cycle is None and checkup.finding.health is Health.IDLE:
+    if inspection.finding.health is Health.UNKNOWN:
+        return False, f"{name} is not woken: {inspection.finding.why}"
+    if inspection.cycle is None and inspection.finding.health is Health.IDLE:
         return _started(patient)
-    if checkup.finding.health is Health.IDLE:
+    if inspection.finding.health is Health.IDLE:
         return True, f"{name} is awake and waits for work (pid {patient.cycle.process.pid}): nothing to do"
     response = respond(patient, OnStall.RESTART)
     well = response.acted and "failed" not in response.words
-    return well, f"{name} was {checkup.finding.health}: {response.words}"
+    return well, f"{name} was {inspection.finding.health}: {response.words}"
 
 
 def _started(patient: Patient) -> tuple[bool, str]:

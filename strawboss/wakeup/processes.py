@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psutil
 
-from strawboss.identity import Liveness, ProcessIdentity, liveness
+from strawboss.system.process_identity import Liveness, ProcessIdentity, liveness
 
 # Every process of a cycle carries this variable: a child that has left its parent is still found by it.
 CYCLE_VARIABLE = "STRAWBOSS_CYCLE"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from strawboss.wakeup.checkup import Checkup
 from strawboss.wakeup.cycle import Row
 from strawboss.wakeup.health import Health
-from strawboss.wakeup.monitor import Look
+from strawboss.wakeup.inspection import Inspection
+from strawboss.wakeup.monitor import MonitorLook
 from strawboss.wakeup.responses import Response
 from strawboss.wakeup.store.events import Event
 
@@ -28,23 +28,23 @@ def cycle_row(row: Row) -> tuple[str, str, str]:
     return row.step, row.status, row.detail
 
 
-def health_row(checkup: Checkup) -> tuple[str, str, str, str, str]:
+def health_row(inspection: Inspection) -> tuple[str, str, str, str, str]:
     """One agent's line."""
-    beat = checkup.beat
+    beat = inspection.beat
     return (
-        checkup.agent.name,
-        checkup.finding.health.value,
+        inspection.agent.name,
+        inspection.finding.health.value,
         f"{age(beat.age)} ago" if beat else "never",
-        checkup.evidence.task or NOTHING,
-        budget(checkup.used, checkup.agent.budget),
+        inspection.evidence.task or NOTHING,
+        budget(inspection.used, inspection.agent.budget),
     )
 
 
-def alert(checkup: Checkup, response: Response) -> str:
+def alert(inspection: Inspection, response: Response) -> str:
     """`- analyst: STALLED (exceeded 180s timeout). Last activity: …. Action: warn.`"""
-    doing = (checkup.beat.message if checkup.beat else "").strip().rstrip(".") or "none seen"
-    name, health = checkup.agent.name, checkup.finding.health.upper()
-    return f"- {name}: {health} ({checkup.finding.why}). Last activity: {doing}. Action: {response.words}."
+    doing = (inspection.beat.message if inspection.beat else "").strip().rstrip(".") or "none seen"
+    name, health = inspection.agent.name, inspection.finding.health.upper()
+    return f"- {name}: {health} ({inspection.finding.why}). Last activity: {doing}. Action: {response.words}."
 
 
 def history_row(event: Event) -> tuple[str, str, str, str, str]:
@@ -64,33 +64,34 @@ def budget(used: int, limit: int | None) -> str:
     return f"{used:,}/{'unlimited' if limit is None else f'{limit:,}'}"
 
 
-def look_json(look: Look) -> dict[str, Any]:
+def look_json(look: MonitorLook) -> dict[str, Any]:
     """One look as JSON: the verdicts beside the evidence they rest on."""
     return {
         "agents": [
-            _checkup_json(checkup, look.responses.get(checkup.agent.name)) for checkup in look.checkups
+            _inspection_json(inspection, look.responses.get(inspection.agent.name))
+            for inspection in look.inspections
         ],
         "well": look.is_well,
         "note": look.note,
     }
 
 
-def _checkup_json(checkup: Checkup, response: Response | None) -> dict[str, Any]:
-    beat, evidence = checkup.beat, checkup.evidence
+def _inspection_json(inspection: Inspection, response: Response | None) -> dict[str, Any]:
+    beat, evidence = inspection.beat, inspection.evidence
     return {
-        "agent": checkup.agent.name,
-        "id": checkup.agent.slug,
-        "status": checkup.finding.health.value,
-        "why": checkup.finding.why,
-        "certain": checkup.finding.certain,
+        "agent": inspection.agent.name,
+        "id": inspection.agent.slug,
+        "status": inspection.finding.health.value,
+        "why": inspection.finding.why,
+        "certain": inspection.finding.certain,
         "last_heartbeat_seconds": round(beat.age, 1) if beat else None,
         "last_activity": beat.message if beat else None,
         "process": evidence.process.value if evidence.process else None,
-        "pid": checkup.cycle.process.pid if checkup.cycle else None,
+        "pid": inspection.cycle.process.pid if inspection.cycle else None,
         "task": evidence.task,
         "locked": evidence.locked,
-        "tokens_used": checkup.used,
-        "budget": checkup.agent.budget,
+        "tokens_used": inspection.used,
+        "budget": inspection.agent.budget,
         "action": response.words if response else None,
     }
 

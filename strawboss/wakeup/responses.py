@@ -10,17 +10,17 @@ from enum import StrEnum
 
 from sqlalchemy import Connection
 
-from strawboss.heartbeat.jsonfile import write_json
 from strawboss.heartbeat.record import Beat
+from strawboss.system.json_files import write_json
 from strawboss.wakeup import selection
 from strawboss.wakeup.abandoned import close, tasks_of
 from strawboss.wakeup.agents import Agent
-from strawboss.wakeup.checkup import Checkup, check_all
 from strawboss.wakeup.cycle import Rhythm
 from strawboss.wakeup.health import Health
+from strawboss.wakeup.inspection import Inspection, check_all
+from strawboss.wakeup.keep_alive import record_file
 from strawboss.wakeup.launch import LaunchError, launch
 from strawboss.wakeup.processes import end_tree
-from strawboss.wakeup.pulse import record_file
 from strawboss.wakeup.store import actions, checkout, events, inbox
 from strawboss.wakeup.store.cycles import Cycle
 from strawboss.wakeup.store.database import Database
@@ -50,19 +50,19 @@ class Response:
 class Patient:
     """The agent in question, with everybody else and the means to help."""
 
-    checkup: Checkup
-    others: Sequence[Checkup]
+    inspection: Inspection
+    others: Sequence[Inspection]
     database: Database
     rhythm: Rhythm
 
     @property
     def name(self) -> str:
-        return self.checkup.agent.name
+        return self.inspection.agent.name
 
     @property
     def cycle(self) -> Cycle:
-        assert self.checkup.cycle is not None
-        return self.checkup.cycle
+        assert self.inspection.cycle is not None
+        return self.inspection.cycle
 
 
 class FailedError(Exception):
@@ -92,13 +92,13 @@ def respond(patient: Patient, wanted: OnStall) -> Response:
 
 def _has_recovered(patient: Patient) -> bool:
     # Other agents may have been seen to since the look; what it showed need not be so any more.
-    again = check_all([patient.checkup.agent], patient.database, patient.rhythm.timeout)[0]
-    return not again.needs_attention or again.cycle != patient.checkup.cycle
+    again = check_all([patient.inspection.agent], patient.database, patient.rhythm.timeout)[0]
+    return not again.needs_attention or again.cycle != patient.inspection.cycle
 
 
 def _obstacle(patient: Patient, wanted: OnStall) -> str:
-    checkup = patient.checkup
-    if checkup.cycle is None or not checkup.finding.certain:
+    inspection = patient.inspection
+    if inspection.cycle is None or not inspection.finding.certain:
         return f"which process is {patient.name}'s is not certain"
     if wanted is OnStall.REASSIGN and (orphan := _unplaceable(patient)):
         return f"no other capable agent for {orphan}"
@@ -115,7 +115,7 @@ def _claim(patient: Patient, wanted: OnStall) -> Response | None:
             return Response(OnStall.WARN, f"warn ({wanted} refused: {limit})")
         if not actions.claim(connection, patient.cycle.id, patient.name, wanted, now):
             return Response(OnStall.WARN, f"{wanted} (another monitor does it)")
-        _note(patient, connection, f"{wanted}: began", patient.checkup.finding.why)
+        _note(patient, connection, f"{wanted}: began", patient.inspection.finding.why)
     return None
 
 
@@ -127,17 +127,19 @@ def _warn(patient: Patient, words: str) -> Response:
 
 def _alert(patient: Patient, connection: Connection, words: str) -> None:
     """One history entry for each incident, not one for each look at it."""
-    checkup = patient.checkup
-    occasion = checkup.cycle.id if checkup.cycle else str(checkup.beat.at if checkup.beat else "")
-    incident = f"alert:{patient.name}:{checkup.finding.health}:{occasion}:{words}"
+    inspection = patient.inspection
+    occasion = inspection.cycle.id if inspection.cycle else str(inspection.beat.at if inspection.beat else "")
+    incident = f"alert:{patient.name}:{inspection.finding.health}:{occasion}:{words}"
     if actions.claim(connection, incident, patient.name, OnStall.WARN, patient.database.now()):
         actions.conclude(connection, incident, words)
-        _note(patient, connection, f"alert: {checkup.finding.health}", f"{checkup.finding.why}; {words}")
+        _note(
+            patient, connection, f"alert: {inspection.finding.health}", f"{inspection.finding.why}; {words}"
+        )
 
 
 def _note(patient: Patient, connection: Connection, event: str, detail: str) -> None:
-    checkup = patient.checkup
-    about = {"cycle": checkup.cycle.id if checkup.cycle else None, "task": checkup.evidence.task}
+    inspection = patient.inspection
+    about = {"cycle": inspection.cycle.id if inspection.cycle else None, "task": inspection.evidence.task}
     events.record(connection, patient.name, event, detail, patient.database.now(), **about)
 
 
@@ -158,7 +160,7 @@ def _reassign(patient: Patient) -> str:
         moved = [(task, _successor(patient, task)) for task in tasks_of(connection, patient.cycle)]
         for task, agent in moved:
             if agent and checkout.reassign(connection, task.id, task.lock_token or "", agent.name):
-                words = f"{patient.name} is {patient.checkup.finding.health}; now yours: {task.title}"
+                words = f"{patient.name} is {patient.inspection.finding.health}; now yours: {task.title}"
                 inbox.send(connection, agent.name, MONITOR, words, patient.database.now(), task.id)
         close(connection, patient.cycle, "reassigned", patient.database.now())
     _write_last_record(patient)
@@ -192,7 +194,7 @@ def _end_processes(patient: Patient) -> None:
 
 def _write_last_record(patient: Patient) -> None:
     # Its writer is gone for good and cannot say so; without this every other monitor goes on calling it stale.
-    agent, words = patient.checkup.agent, f"{patient.checkup.finding.health}: ended by the monitor"
+    agent, words = patient.inspection.agent, f"{patient.inspection.finding.health}: ended by the monitor"
     beat = Beat(agent.slug, MONITOR, "terminal", words, "STALL", extra={"cycle": patient.cycle.id})
     with suppress(OSError):
         write_json(record_file(agent), beat.content(datetime.now(UTC)))
@@ -207,23 +209,23 @@ def _unplaceable(patient: Patient) -> str:
 def _successor(patient: Patient, task: Task) -> Agent | None:
     """The best other agent that is well, capable and has budget left; an idle one before a busy one."""
     able = [
-        checkup
-        for checkup in patient.others
-        if _can_take(checkup, task) and checkup.agent.name != patient.name
+        inspection
+        for inspection in patient.others
+        if _can_take(inspection, task) and inspection.agent.name != patient.name
     ]
-    return max(able, key=lambda checkup: _fitness(checkup, task)).agent if able else None
+    return max(able, key=lambda inspection: _fitness(inspection, task)).agent if able else None
 
 
-def _can_take(checkup: Checkup, task: Task) -> bool:
-    agent = checkup.agent
-    affordable = agent.budget is None or checkup.used < agent.budget
-    return not checkup.needs_attention and affordable and task.capabilities <= set(agent.levels)
+def _can_take(inspection: Inspection, task: Task) -> bool:
+    agent = inspection.agent
+    affordable = agent.budget is None or inspection.used < agent.budget
+    return not inspection.needs_attention and affordable and task.capabilities <= set(agent.levels)
 
 
-def _fitness(checkup: Checkup, task: Task) -> tuple[bool, float]:
-    agent = checkup.agent
-    remaining = None if agent.budget is None else agent.budget - checkup.used
-    return checkup.finding.health is Health.IDLE, selection.score(
+def _fitness(inspection: Inspection, task: Task) -> tuple[bool, float]:
+    agent = inspection.agent
+    remaining = None if agent.budget is None else agent.budget - inspection.used
+    return inspection.finding.health is Health.IDLE, selection.score(
         task, agent.levels, remaining, now=0.0
     ).total
 

@@ -14,14 +14,14 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from strawboss.identity import ProcessIdentity
-from strawboss.places import state_directory
+from strawboss.system.directories import state_directory
+from strawboss.system.process_identity import ProcessIdentity
 from strawboss.wakeup import context as reading
 from strawboss.wakeup import selection
 from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.context import ContextError, Understanding
 from strawboss.wakeup.execute import Ended, Execution, Order, execute
-from strawboss.wakeup.pulse import Pulse
+from strawboss.wakeup.keep_alive import KeepAlive
 from strawboss.wakeup.selection import Score
 from strawboss.wakeup.store import approvals, budgets, checkout, cycles, inbox, tasks
 from strawboss.wakeup.store.checkout import Conflict, Lease
@@ -62,7 +62,7 @@ class Context:
     registry: Registry
     database: Database
     cycle: Cycle
-    pulse: Pulse
+    keep_alive: KeepAlive
     candidates: list[Score] = field(default_factory=list)
     task: Task | None = None
     lease: Lease | None = None
@@ -150,16 +150,22 @@ def select(context: Context) -> Outcome:
 
 def take(context: Context) -> Outcome:
     """5. Lock it; somebody faster is the 409 that leads back to step 4."""
-    now, pulse = context.database.now(), context.pulse
+    now, keep_alive = context.database.now(), context.keep_alive
     token = f"{context.cycle.id}/{secrets.token_hex(4)}"
     with context.database.write() as connection:
         got = checkout.checkout(
-            connection, context.chosen.id, context.agent.name, context.agent.levels, token, now, pulse.timeout
+            connection,
+            context.chosen.id,
+            context.agent.name,
+            context.agent.levels,
+            token,
+            now,
+            keep_alive.timeout,
         )
     if isinstance(got, Conflict):
         return Outcome("conflict", f"409: {got.why}", Turn.SELECT)
     context.lease = got
-    pulse.hold(got)
+    keep_alive.hold(got)
     return Outcome("done", "Lock acquired")
 
 
@@ -178,7 +184,7 @@ def understand(context: Context) -> Outcome:
 def perform(context: Context) -> Outcome:
     """7. Run the agent's command on it."""
     began = time.monotonic()
-    execution = execute(_order(context), lambda process: _note(context, process), context.pulse.watch)
+    execution = execute(_order(context), lambda process: _note(context, process), context.keep_alive.watch)
     context.execution = execution
     facts = f"{_tokens(execution)} in {time.monotonic() - began:.0f}s"
     if execution.succeeded:
@@ -260,7 +266,7 @@ def _end_task(context: Context, status: Status, words: str) -> Outcome:
         return outcome
 
     outcome = _persistently(context, write)
-    context.pulse.let_go()
+    context.keep_alive.let_go()
     return outcome
 
 
@@ -295,7 +301,7 @@ def _tell_parent(connection: Connection, task: Task, sender: str, words: str, no
 
 def _persistently(context: Context, write: Callable[[Connection], T]) -> T:
     """A result is worth waiting for a store that is away, as long as the lock may still be ours."""
-    give_up = time.monotonic() + context.pulse.timeout
+    give_up = time.monotonic() + context.keep_alive.timeout
     while True:
         try:
             with context.database.write() as connection:

@@ -14,9 +14,9 @@ from heartbeat.waiting import until
 from strawboss.heartbeat import schemas
 from strawboss.heartbeat.attempts import dispatch
 from strawboss.heartbeat.attempts.dispatch import Place
-from strawboss.heartbeat.jsonfile import read_object
 from strawboss.heartbeat.layout import STATUS_DIRECTORY, Worktree
 from strawboss.heartbeat.utc import utc_now
+from strawboss.system.json_files import read_object
 
 STRAWBOSS = [sys.executable, "-m", "strawboss"]
 

@@ -60,5 +60,5 @@ def test_the_process_inside_pi_does_not_pay_for_tables_and_databases() -> None:
         capture_output=True,
         text=True,
     ).stdout.split()
-    assert "strawboss.process" in loaded
+    assert "strawboss.resident.process" in loaded
     assert {"rich", "sqlalchemy"} & set(loaded) == set()

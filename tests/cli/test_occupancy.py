@@ -4,9 +4,9 @@ from heartbeat.commands import run
 from heartbeat.given import ago, put
 
 from strawboss.heartbeat import schemas
-from strawboss.heartbeat.jsonfile import read_object, write_json
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.utc import utc_now
+from strawboss.system.json_files import read_object, write_json
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from heartbeat.commands import run
 from heartbeat.given import ago, beat, put, put_steer
 
 from strawboss.heartbeat import schemas
-from strawboss.heartbeat.jsonfile import read_object
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.utc import utc_now
+from strawboss.system.json_files import read_object
 
 STEER = (
     "subagent:steer",

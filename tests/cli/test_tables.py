@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from strawboss.cli.tables import markdown_table, plain, terminal_table
+from strawboss.cli.tables import markdown_table, terminal_table
+from strawboss.system.printable import printable
 
 
 @given(st.text())
 def test_a_cell_is_one_printable_line(text: str) -> None:
-    assert plain(text).isprintable()
-    assert len(plain(text).splitlines()) <= 1
+    assert printable(text).isprintable()
+    assert len(printable(text).splitlines()) <= 1
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=4))

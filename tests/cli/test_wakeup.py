@@ -178,7 +178,7 @@ def test_an_agent_that_needs_attention_is_an_alert_a_history_entry_and_exit_1(ru
 
 
 def test_waking_a_healthy_agent_says_so(run) -> None:  # type: ignore[no-untyped-def]
-    from strawboss.identity import identify
+    from strawboss.system.process_identity import identify
     from strawboss.wakeup.abandoned import host
     from strawboss.wakeup.store import cycles
     from strawboss.wakeup.store.database import open_database

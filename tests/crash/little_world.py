@@ -22,7 +22,6 @@ from crash.faults import Injector, error_of, faulty_disk, faulty_file
 from runs.written import RUN, SESSION, activity, entry, header, key, message, script, settle, text
 from standins.intercom_rules import Rules
 
-from strawboss import process, session
 from strawboss.config import Config
 from strawboss.herdr.address import Address
 from strawboss.herdr.client import Herdr
@@ -30,10 +29,11 @@ from strawboss.intercom.address import UnixSocket
 from strawboss.intercom.client import Intercom
 from strawboss.intercom.connection import Line, LostError
 from strawboss.intercom.framing import Decoder, encode
-from strawboss.launcher import resolver
 from strawboss.pi.link import ExtensionGoneError, Link
 from strawboss.recovery.check import Look
 from strawboss.recovery.evidence import Launcher
+from strawboss.resident import process, session
+from strawboss.resident.launcher import resolver
 
 CRASH, RESTART, WORKTREE = "crash of the launcher", "restart of herdr", "restart with a worktree"
 PANE, LAUNCHERS_PANE, RESUMED_PANE = "w1:p3", "w1:p1", "w1:p7"
@@ -190,20 +190,20 @@ class World:
         """With every way to the world through this one."""
         times = SimpleNamespace(time=self.clock.wall, monotonic=self.clock.monotonic)
         places: list[tuple[str, Any]] = [
-            ("strawboss.process.time", times),
-            ("strawboss.session.time", times),
-            ("strawboss.effects.time", times),
-            ("strawboss.process.reader", lambda _: self.pi.read),
-            ("strawboss.process.write_whole", lambda _, line: self.pi.hear(line)),
-            ("strawboss.process.Link", functools.partial(Link, clock=self.clock.monotonic)),
-            ("strawboss.process._pulse", nullcontext),
-            ("strawboss.process.load_config", lambda *_: Config()),
-            ("strawboss.session.herdr_of", self._herdr_client),
-            ("strawboss.session.intercom_of", self._intercom_client),
+            ("strawboss.resident.process.time", times),
+            ("strawboss.resident.session.time", times),
+            ("strawboss.resident.effects.time", times),
+            ("strawboss.resident.process.reader", lambda _: self.pi.read),
+            ("strawboss.resident.process.write_whole", lambda _, line: self.pi.hear(line)),
+            ("strawboss.resident.process.Link", functools.partial(Link, clock=self.clock.monotonic)),
+            ("strawboss.resident.process._watching_for_the_end", nullcontext),
+            ("strawboss.resident.process.load_config", lambda *_: Config()),
+            ("strawboss.resident.session.herdr_of", self._herdr_client),
+            ("strawboss.resident.session.intercom_of", self._intercom_client),
             ("strawboss.intercom.client.connect", lambda *_: self.broker.connect()),
-            ("strawboss.runs.regular.FileIO", faulty_file(self.injector)),
-            ("strawboss.session.Session.look", self._looking(session.Session.look)),
-            ("strawboss.logs.Log.failed", self._note_broken_look),
+            ("strawboss.runs.foreign_files.FileIO", faulty_file(self.injector)),
+            ("strawboss.resident.session.Session.look", self._looking(session.Session.look)),
+            ("strawboss.resident.log.Log.failed", self._note_broken_look),
         ]
         with ExitStack() as stack:
             stack.enter_context(patch.dict(os.environ, {"STRAWBOSS_STATE_DIR": str(self._state)}))

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from strawboss import process
+from strawboss.resident import process
 
 
 def main(file: Path) -> int:

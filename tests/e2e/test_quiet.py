@@ -24,7 +24,7 @@ from strawboss.config import Config
 from strawboss.pi.link import Link
 from strawboss.pi.protocol import Started
 from strawboss.recovery.check import Look
-from strawboss.session import Session
+from strawboss.resident.session import Session
 
 CHILDREN = 10
 LOOKS_OF_AN_HOUR = 240
@@ -156,7 +156,7 @@ def family(monkeypatch: pytest.MonkeyPatch) -> Iterator[Family]:
     with tempfile.TemporaryDirectory(prefix="sb-") as directory:
         one = Family(Path(directory))
         clock = SimpleNamespace(time=lambda: one.now, monotonic=lambda: one.now)
-        monkeypatch.setattr("strawboss.session.time", clock)
+        monkeypatch.setattr("strawboss.resident.session.time", clock)
         with one.broker:
             yield one
         one.close()

@@ -4,9 +4,9 @@ import pytest
 from heartbeat.given import HOUR, NOW, ago, content, put
 
 from strawboss.heartbeat import alive
-from strawboss.heartbeat.jsonfile import Broken
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.sweep import sweep
+from strawboss.system.json_files import Broken
 
 OLD = {"last_heartbeat_at": ago(hours=2)}
 

@@ -4,8 +4,8 @@ import pytest
 
 from strawboss.heartbeat.auth import Wish, check, parse_remote, token_variables
 from strawboss.heartbeat.gh import Answer
-from strawboss.heartbeat.jsonfile import encode
 from strawboss.heartbeat.runtime import Facts, probe
+from strawboss.system.json_files import encode
 
 TOKEN = "ghp" + "_" + "a" * 36
 USER = Answer(0, json.dumps({"login": "octo", "type": "User"}), "")

@@ -7,9 +7,9 @@ from hypothesis import given, strategies
 
 from strawboss.heartbeat import alive, monitor, precancel
 from strawboss.heartbeat.classify import STARTUP_GRACE_SECONDS, Standing, Status, duplicates, judge, status
-from strawboss.heartbeat.jsonfile import Broken, encode
 from strawboss.heartbeat.record import Record, examine
 from strawboss.heartbeat.sweep import Sweep, sweep
+from strawboss.system.json_files import Broken, encode
 
 JUST_NOW, LONG_AGO = NOW - timedelta(seconds=60), NOW - HOUR
 DAMAGED = Broken("ledger damaged")

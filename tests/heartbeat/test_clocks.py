@@ -1,6 +1,6 @@
 import pytest
 
-from strawboss.heartbeat.clocks import Look, SleepClock, sleep_clock, slept_between, slept_since
+from strawboss.heartbeat.clocks import Clocks, SleepClock, sleep_clock, slept_between, slept_since
 
 HERE = SleepClock("boot-1", 3600.0)
 
@@ -39,11 +39,11 @@ def test_a_system_that_cannot_tell_knows_nothing():
 @pytest.mark.parametrize(
     ("before", "now", "slept"),
     [
-        (None, Look(0, 0), 0),
-        (Look(0, 0), Look(15, 15), 0),
-        (Look(0, 0), Look(3600, 15), 3585),
-        (Look(0, 0), Look(-3600, 15), 0),
-        (Look(0, 0), Look(35, 15), 0),
+        (None, Clocks(0, 0), 0),
+        (Clocks(0, 0), Clocks(15, 15), 0),
+        (Clocks(0, 0), Clocks(3600, 15), 3585),
+        (Clocks(0, 0), Clocks(-3600, 15), 0),
+        (Clocks(0, 0), Clocks(35, 15), 0),
     ],
 )
 def test_the_wall_clock_ahead_of_the_monotonic_one_is_sleep(before, now, slept):

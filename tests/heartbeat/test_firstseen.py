@@ -4,8 +4,8 @@ import pytest
 from heartbeat.given import NOW, put, steer, tree
 
 from strawboss.heartbeat.firstseen import first_seen
-from strawboss.heartbeat.jsonfile import Broken
 from strawboss.heartbeat.steer import parse_steer
+from strawboss.system.json_files import Broken
 
 STEER = parse_steer(steer(), "leaf-7")
 LATER = NOW + timedelta(minutes=5)

@@ -3,20 +3,20 @@ from datetime import timedelta
 import pytest
 from heartbeat.given import NOW, ago, put
 
-from strawboss.heartbeat.jsonfile import Broken, write_json
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.occupancy import (
     NOBODY,
     OCCUPANCY_TTL,
     RITUAL_STALENESS,
     ChildLease,
-    Liveness,
+    LeaseState,
     child_lease,
     claim,
     read_child_lease,
     read_occupancy,
     write_gate,
 )
+from strawboss.system.json_files import Broken, write_json
 
 
 @pytest.fixture
@@ -51,21 +51,21 @@ def test_a_missing_or_broken_lease_is_none_and_the_tree_is_free(tree, what):
 
 
 @pytest.mark.parametrize(
-    ("changes", "liveness"),
+    ("changes", "state"),
     [
-        ({}, Liveness.LIVE),
-        ({"heartbeat_at": ago(minutes=20)}, Liveness.LIVE),
-        ({"heartbeat_at": ago(minutes=20, seconds=1)}, Liveness.HEARTBEAT_STALE),
-        ({"heartbeat_at": "noon"}, Liveness.HEARTBEAT_STALE),
-        ({"claimed_at": ago(hours=12)}, Liveness.LIVE),
-        ({"claimed_at": ago(hours=12, seconds=1)}, Liveness.AGE_CAPPED),
-        ({"claimed_at": ago(hours=13), "heartbeat_at": ago(hours=13)}, Liveness.AGE_CAPPED),
-        ({"worktree_path": "/elsewhere"}, Liveness.OTHER_TREE),
-        ({"worktree_path": None}, Liveness.OTHER_TREE),
+        ({}, LeaseState.LIVE),
+        ({"heartbeat_at": ago(minutes=20)}, LeaseState.LIVE),
+        ({"heartbeat_at": ago(minutes=20, seconds=1)}, LeaseState.HEARTBEAT_STALE),
+        ({"heartbeat_at": "noon"}, LeaseState.HEARTBEAT_STALE),
+        ({"claimed_at": ago(hours=12)}, LeaseState.LIVE),
+        ({"claimed_at": ago(hours=12, seconds=1)}, LeaseState.AGE_CAPPED),
+        ({"claimed_at": ago(hours=13), "heartbeat_at": ago(hours=13)}, LeaseState.AGE_CAPPED),
+        ({"worktree_path": "/elsewhere"}, LeaseState.OTHER_TREE),
+        ({"worktree_path": None}, LeaseState.OTHER_TREE),
     ],
 )
-def test_how_live_a_lease_is(lease, changes, liveness):
-    assert lease(**changes).liveness is liveness
+def test_how_live_a_lease_is(lease, changes, state):
+    assert lease(**changes).state is state
 
 
 GRANT = {"session_id": "friend", "expires_at": ago(-60)}
@@ -109,7 +109,7 @@ def test_a_claim_is_live_and_a_renewal_keeps_its_claim_time_and_grants(tree, lea
     assert renewed["heartbeat_at"] == ago(0)
     assert renewed["grants"] == [GRANT]
     write_json(tree.occupancy_file, renewed)
-    assert read_occupancy(tree, NOW).liveness is Liveness.LIVE
+    assert read_occupancy(tree, NOW).state is LeaseState.LIVE
 
 
 def test_a_stale_lease_of_another_session_leaves_nothing_behind(tree, lease):

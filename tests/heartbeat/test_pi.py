@@ -14,8 +14,8 @@ from e2e.rpc import PiRpc
 from heartbeat.waiting import until
 from standins.model import Hang, Model, Text, rules
 
-from strawboss.heartbeat.jsonfile import read_object
 from strawboss.heartbeat.layout import Worktree
+from strawboss.system.json_files import read_object
 
 EXTENSION = Path(__file__).resolve().parents[2] / "strawboss" / "heartbeat" / "pi"
 WORKER = {"STRAWBOSS_AGENT_ID": "leaf-7", "STRAWBOSS_PARENT_ID": "run-42"}

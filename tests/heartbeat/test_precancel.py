@@ -3,9 +3,9 @@ from datetime import timedelta
 import pytest
 from heartbeat.given import HOUR, NOW, ago, beat, put, put_ack, put_steer, tree
 
-from strawboss.heartbeat.jsonfile import Broken, read_object
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.precancel import Request, check, check_cancel
+from strawboss.system.json_files import Broken, read_object
 
 LONG_AGO, JUST_NOW = NOW - HOUR, NOW - timedelta(seconds=120)
 

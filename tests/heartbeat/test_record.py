@@ -2,8 +2,8 @@ import pytest
 from heartbeat.given import NOW, ago, content
 from hypothesis import given, strategies
 
-from strawboss.heartbeat.jsonfile import Broken, decode_object, encode
 from strawboss.heartbeat.record import LONGEST_MESSAGE, PHASES, TERMINAL_STATES, WAIT_KINDS, Beat, examine
+from strawboss.system.json_files import Broken, decode_object, encode
 
 THIRTY_MINUTES = 1800.0
 

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 from heartbeat.given import dead_pid, put, tree
 
-from strawboss import files
 from strawboss.heartbeat import alive, monitor, precancel, writer
 from strawboss.heartbeat.attempts import dispatch
 from strawboss.heartbeat.attempts.dispatch import Place
 from strawboss.heartbeat.classify import judge, status
 from strawboss.heartbeat.clocks import SleepClock
-from strawboss.heartbeat.jsonfile import read_object
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import Beat
 from strawboss.heartbeat.sweep import Sweep, sweep
 from strawboss.heartbeat.utc import format_utc, parse_utc, utc_now
+from strawboss.system import files
+from strawboss.system.json_files import read_object
 
 REPORTS = Path(__file__).parents[2] / "fixtures" / "heartbeat" / "reports"
 

@@ -8,8 +8,8 @@ from hypothesis import given
 
 from strawboss.heartbeat import schemas
 from strawboss.heartbeat.firstseen import first_seen
-from strawboss.heartbeat.jsonfile import encode
 from strawboss.heartbeat.steer import parse_steer
+from strawboss.system.json_files import encode
 
 
 @pytest.mark.parametrize("name", schemas.SCHEMAS)

@@ -4,7 +4,6 @@ import pytest
 from heartbeat.given import NOW, ack, ago, put, put_ack, put_steer, steer
 from hypothesis import given, strategies
 
-from strawboss.heartbeat.jsonfile import Broken, decode_object, encode
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.steer import (
     KINDS,
@@ -15,6 +14,7 @@ from strawboss.heartbeat.steer import (
     parse_steer,
     read_inbox,
 )
+from strawboss.system.json_files import Broken, decode_object, encode
 
 
 def parsed(**changes):

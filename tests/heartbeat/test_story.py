@@ -13,9 +13,9 @@ from datetime import timedelta
 import pytest
 from heartbeat.waiting import until
 
-from strawboss.heartbeat.jsonfile import read_object, write_json
 from strawboss.heartbeat.layout import LEDGER_DIRECTORY, Worktree
 from strawboss.heartbeat.utc import format_utc, utc_now
+from strawboss.system.json_files import read_object, write_json
 
 # A worker as people write one: beats, polls its inbox, acknowledges what it applies.
 WORKER = """

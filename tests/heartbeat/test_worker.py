@@ -9,10 +9,10 @@ import pytest
 from heartbeat.waiting import until
 
 from strawboss.heartbeat import Heartbeat, worker
-from strawboss.heartbeat.jsonfile import read_object
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import examine
 from strawboss.heartbeat.utc import utc_now
+from strawboss.system.json_files import read_object
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from heartbeat.given import NOW, ago, content, put, tree
 
 from strawboss.heartbeat import writer
 from strawboss.heartbeat.clocks import SleepClock
-from strawboss.heartbeat.jsonfile import read_object
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import Beat
 from strawboss.heartbeat.sweep import sweep
 from strawboss.heartbeat.utc import utc_now
+from strawboss.system.json_files import read_object
 
 BEAT = Beat("leaf-7", "run-42", "polling", "poll 3 of 20")
 END = Beat("leaf-7", "run-42", "terminal", "done", terminal_state="CLEAN")

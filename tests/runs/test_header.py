@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from runs.written import SESSION, header, message, text
 
 from strawboss.recovery.verdict import Unknown
+from strawboss.runs.foreign_files import open_regular
 from strawboss.runs.header import LIMIT, read_session_id
-from strawboss.runs.regular import open_regular
 
 
 @pytest.fixture(scope="module")

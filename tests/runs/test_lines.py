@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strawboss.runs import lines
+from strawboss.runs.foreign_files import open_regular
 from strawboss.runs.lines import marked, whole_lines
-from strawboss.runs.regular import open_regular
 
 MARKS = (b"<one>", b"<two>")
 contents = st.lists(st.sampled_from([b"a", b"bc", b"\n", b"<one>", b"<two>"]), max_size=40).map(b"".join)

@@ -7,7 +7,7 @@ import sys
 import pytest
 from sqlalchemy import Connection, update
 
-from strawboss.identity import Liveness, ProcessIdentity, identify, liveness
+from strawboss.system.process_identity import Liveness, ProcessIdentity, identify, liveness
 from strawboss.wakeup import abandoned
 from strawboss.wakeup.abandoned import StillRunningError, close, host, process_of, recover
 from strawboss.wakeup.processes import CYCLE_VARIABLE

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from strawboss.heartbeat.jsonfile import read_object
-from strawboss.identity import identify
+from strawboss.system.json_files import read_object
+from strawboss.system.process_identity import identify
 from strawboss.wakeup import cycle as module
 from strawboss.wakeup.abandoned import StillRunningError, host
 from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.cycle import STEPS, Rhythm, Row, run_cycle, woken
-from strawboss.wakeup.pulse import record_file
+from strawboss.wakeup.keep_alive import record_file
 from strawboss.wakeup.steps import Outcome, Turn
 from strawboss.wakeup.store import cycles, events, tasks
 from strawboss.wakeup.store.database import Database, open_database
@@ -219,7 +219,7 @@ def test_between_two_cycles_an_agent_beats_and_waits(
     light: Database, enlist: Callable[..., Registry], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with woken(SAYS_DONE, enlist(SAYS_DONE), light, RHYTHM) as context:
-        module.wait_for_work(context.pulse, 0.01)
+        module.wait_for_work(context.keep_alive, 0.01)
         record = read_object(record_file(SAYS_DONE))
     assert isinstance(record, dict)
     assert (record["phase"], record["wait_kind"]) == ("polling", "idle")

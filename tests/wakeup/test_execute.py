@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from strawboss.identity import Liveness, ProcessIdentity, liveness
+from strawboss.system.process_identity import Liveness, ProcessIdentity, liveness
 from strawboss.wakeup import execute as module
 from strawboss.wakeup.execute import Ended, Execution, Order, execute, filled
 from strawboss.wakeup.tokens import Listener

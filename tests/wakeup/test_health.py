@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from strawboss.identity import Liveness
-from strawboss.wakeup.health import Beat, Broken, Evidence, Finding, Health, classify
+from strawboss.system.process_identity import Liveness
+from strawboss.wakeup.health import Beat, Broken, Finding, Health, Witnesses, classify
 
 TIMEOUT = 180.0
 
@@ -14,7 +14,7 @@ def beat(age: float, file_age: float | None = None, *, ended: bool = False) -> B
     return Beat(0.0, age, age if file_age is None else file_age, "writing", ended)
 
 
-def verdict(evidence: Evidence) -> Health:
+def verdict(evidence: Witnesses) -> Health:
     return classify(evidence, TIMEOUT).health
 
 
@@ -22,7 +22,7 @@ FRESH, OLD, ENDED, SKEWED = beat(12), beat(252), beat(5000, ended=True), beat(24
 BEATS = [None, Broken("malformed JSON"), FRESH, OLD, beat(180), beat(181), ENDED, SKEWED, beat(20000)]
 PROCESSES = [None, *Liveness]
 EVERYTHING = [
-    Evidence(seen, process, awake, task, locked)
+    Witnesses(seen, process, awake, task, locked)
     for seen, process, awake, (task, locked) in itertools.product(
         BEATS, PROCESSES, [0.0, 5000.0], [(None, False), ("task-1", True), ("task-1", False)]
     )
@@ -30,7 +30,7 @@ EVERYTHING = [
 
 
 @pytest.mark.parametrize("evidence", EVERYTHING, ids=range(len(EVERYTHING)))
-def test_no_evidence_leads_to_a_guess(evidence: Evidence) -> None:
+def test_no_evidence_leads_to_a_guess(evidence: Witnesses) -> None:
     found = classify(evidence, TIMEOUT)
     assert found.why
     # Dead is only who is proven gone; certain is only what rests on a known process.
@@ -48,67 +48,67 @@ def test_no_evidence_leads_to_a_guess(evidence: Evidence) -> None:
 
 @pytest.mark.parametrize("process", [None, Liveness.SAME, Liveness.UNKNOWN])
 def test_who_beats_is_healthy_with_a_task_and_idle_without(process: Liveness | None) -> None:
-    assert verdict(Evidence(FRESH, process, 5000, "task-1", locked=True)) is Health.HEALTHY
-    assert verdict(Evidence(FRESH, process, 5000)) is Health.IDLE
+    assert verdict(Witnesses(FRESH, process, 5000, "task-1", locked=True)) is Health.HEALTHY
+    assert verdict(Witnesses(FRESH, process, 5000)) is Health.IDLE
 
 
 def test_exactly_the_timeout_is_still_fresh() -> None:
-    assert verdict(Evidence(beat(180), Liveness.SAME, 5000)) is Health.IDLE
-    assert verdict(Evidence(beat(180.5), Liveness.SAME, 5000)) is Health.STALLED
+    assert verdict(Witnesses(beat(180), Liveness.SAME, 5000)) is Health.IDLE
+    assert verdict(Witnesses(beat(180.5), Liveness.SAME, 5000)) is Health.STALLED
 
 
 def test_a_silent_process_that_lives_is_stalled_for_certain() -> None:
-    assert classify(Evidence(OLD, Liveness.SAME, 5000, "task-1", locked=True), TIMEOUT) == Finding(
+    assert classify(Witnesses(OLD, Liveness.SAME, 5000, "task-1", locked=True), TIMEOUT) == Finding(
         Health.STALLED, "exceeded 180s timeout", certain=True
     )
 
 
 def test_a_process_that_is_gone_is_dead_however_fresh_its_beat() -> None:
     for process in (Liveness.GONE, Liveness.OTHER):
-        assert classify(Evidence(beat(1), process, 5000), TIMEOUT) == Finding(
+        assert classify(Witnesses(beat(1), process, 5000), TIMEOUT) == Finding(
             Health.DEAD, "its process is gone", certain=True
         )
 
 
 def test_a_silent_process_that_cannot_be_asked_is_unknown() -> None:
-    found = classify(Evidence(OLD, Liveness.UNKNOWN, 5000), TIMEOUT)
+    found = classify(Witnesses(OLD, Liveness.UNKNOWN, 5000), TIMEOUT)
     assert found.health is Health.UNKNOWN
     assert "cannot be told" in found.why
 
 
 def test_a_silence_without_any_known_process_is_stalled_and_not_certain() -> None:
-    assert classify(Evidence(OLD, None), TIMEOUT) == Finding(Health.STALLED, "exceeded 180s timeout")
+    assert classify(Witnesses(OLD, None), TIMEOUT) == Finding(Health.STALLED, "exceeded 180s timeout")
 
 
 def test_a_record_that_cannot_be_used_is_unknown_with_its_reason() -> None:
-    assert "malformed JSON" in classify(Evidence(Broken("malformed JSON"), Liveness.SAME), TIMEOUT).why
-    assert verdict(Evidence(Broken("malformed JSON"), Liveness.SAME)) is Health.UNKNOWN
+    assert "malformed JSON" in classify(Witnesses(Broken("malformed JSON"), Liveness.SAME), TIMEOUT).why
+    assert verdict(Witnesses(Broken("malformed JSON"), Liveness.SAME)) is Health.UNKNOWN
 
 
 def test_an_agent_that_never_woke_is_idle_and_one_that_ended_in_order_too() -> None:
-    assert verdict(Evidence(None, None)) is Health.IDLE
-    assert verdict(Evidence(ENDED, None)) is Health.IDLE
+    assert verdict(Witnesses(None, None)) is Health.IDLE
+    assert verdict(Witnesses(ENDED, None)) is Health.IDLE
 
 
 def test_an_agent_is_starting_until_the_timeout_and_stalled_when_it_never_beats() -> None:
-    assert verdict(Evidence(None, Liveness.SAME, 180)) is Health.HEALTHY
-    assert verdict(Evidence(None, Liveness.SAME, 181)) is Health.STALLED
+    assert verdict(Witnesses(None, Liveness.SAME, 180)) is Health.HEALTHY
+    assert verdict(Witnesses(None, Liveness.SAME, 181)) is Health.STALLED
     assert (
-        verdict(Evidence(ENDED, Liveness.SAME, 10)) is Health.HEALTHY
+        verdict(Witnesses(ENDED, Liveness.SAME, 10)) is Health.HEALTHY
     )  # the record is still that of its last life
 
 
 def test_a_task_checked_out_by_nobody_we_know_is_unknown() -> None:
-    assert verdict(Evidence(None, None, task="task-1", locked=True)) is Health.UNKNOWN
-    assert verdict(Evidence(None, None, task="task-1", locked=False)) is Health.IDLE
+    assert verdict(Witnesses(None, None, task="task-1", locked=True)) is Health.UNKNOWN
+    assert verdict(Witnesses(None, None, task="task-1", locked=False)) is Health.IDLE
 
 
 def test_a_record_whose_content_and_file_time_disagree_is_unknown() -> None:
-    found = classify(Evidence(SKEWED, Liveness.SAME, 5000), TIMEOUT)
+    found = classify(Witnesses(SKEWED, Liveness.SAME, 5000), TIMEOUT)
     assert found.health is Health.UNKNOWN
     assert "clocks disagree" in found.why
 
 
 def test_an_absurd_silence_is_marked_as_a_suspect_source() -> None:
-    assert "suspect source" in classify(Evidence(beat(1801), Liveness.SAME, 5000), TIMEOUT).why
-    assert "suspect source" not in classify(Evidence(beat(1800), Liveness.SAME, 5000), TIMEOUT).why
+    assert "suspect source" in classify(Witnesses(beat(1801), Liveness.SAME, 5000), TIMEOUT).why
+    assert "suspect source" not in classify(Witnesses(beat(1800), Liveness.SAME, 5000), TIMEOUT).why

@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 import pytest
 
-from strawboss.heartbeat.jsonfile import write_json
-from strawboss.identity import identify
+from strawboss.system.json_files import write_json
+from strawboss.system.process_identity import identify
 from strawboss.wakeup import monitor
 from strawboss.wakeup.abandoned import host
 from strawboss.wakeup.agents import Agent, Registry, RegistryError, load
 from strawboss.wakeup.cycle import Rhythm
 from strawboss.wakeup.health import Health
-from strawboss.wakeup.monitor import Clocks, Look, Vigil, after, look, wake, watch
-from strawboss.wakeup.pulse import record_file
+from strawboss.wakeup.keep_alive import record_file
+from strawboss.wakeup.monitor import Clocks, MonitorLook, Vigil, after, look, wake, watch
 from strawboss.wakeup.responses import OnStall
 from strawboss.wakeup.store import cycles
 from strawboss.wakeup.store.database import Database
@@ -54,8 +54,8 @@ def test_the_first_look_only_observes_and_the_second_acts(
     old_beat(AGENT, 8 * 3600)
     looks = watch(load, light, RHYTHM, OnStall.KILL, every=0.001)
     first, second = next(looks), next(looks)
-    assert isinstance(first, Look)
-    assert isinstance(second, Look)
+    assert isinstance(first, MonitorLook)
+    assert isinstance(second, MonitorLook)
     assert first.responses["writer"].words == "none at the first look"
     assert second.responses["writer"].words.startswith("warn (kill refused: which process")
 
@@ -78,7 +78,7 @@ def test_after_a_sleep_nobody_is_stale_for_one_timeout(
     registry = enlist(AGENT)
     old_beat(AGENT, 3600)
     running_for(light, AGENT, 3600)
-    assert look(registry, light, RHYTHM, OnStall.WARN).checkups[0].finding.health is Health.STALLED
+    assert look(registry, light, RHYTHM, OnStall.WARN).inspections[0].finding.health is Health.STALLED
     for since, well in ((0.0, True), (3.0, True), (3.1, False)):
         assert look(registry, light, RHYTHM, OnStall.WARN, since=since).is_well is well
 
@@ -92,7 +92,7 @@ def test_a_resident_monitor_says_that_the_machine_slept(
     real = time.time
     monkeypatch.setattr(monitor.time, "time", lambda: real() + 3600)
     found = next(looks)
-    assert isinstance(found, Look)
+    assert isinstance(found, MonitorLook)
     assert found.note == monitor.RESUMED
 
 
@@ -107,14 +107,14 @@ def test_a_store_that_is_away_is_a_finding_and_the_watch_goes_on(
     file.rename(file.with_suffix(".away"))
     assert isinstance(next(looks), StoreError)
     file.with_suffix(".away").rename(file)
-    assert isinstance(next(looks), Look)
+    assert isinstance(next(looks), MonitorLook)
 
 
 def test_what_is_unknown_is_never_acted_on(light: Database, enlist: Callable[..., Registry]) -> None:
     registry = enlist(AGENT)
     write_json(record_file(AGENT), {"agent_id": "somebody else"})
     found = look(registry, light, RHYTHM, OnStall.KILL)
-    assert found.checkups[0].finding.health is Health.UNKNOWN
+    assert found.inspections[0].finding.health is Health.UNKNOWN
     assert found.responses["writer"].words == "warn"
     assert not found.is_well
 

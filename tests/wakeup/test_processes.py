@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from strawboss.identity import Liveness, ProcessIdentity, identify, liveness
+from strawboss.system.process_identity import Liveness, ProcessIdentity, identify, liveness
 from strawboss.wakeup import processes
 from strawboss.wakeup.processes import CYCLE_VARIABLE, end_tree, tree
 

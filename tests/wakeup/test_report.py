@@ -5,29 +5,29 @@ from dataclasses import replace
 import pytest
 
 from strawboss.cli.tables import markdown_table
-from strawboss.identity import Liveness
+from strawboss.system.process_identity import Liveness
 from strawboss.wakeup import report
 from strawboss.wakeup.agents import Agent
-from strawboss.wakeup.checkup import Checkup
 from strawboss.wakeup.cycle import Row
-from strawboss.wakeup.health import Beat, Evidence, Finding, Health
-from strawboss.wakeup.monitor import Look
+from strawboss.wakeup.health import Beat, Finding, Health, Witnesses
+from strawboss.wakeup.inspection import Inspection
+from strawboss.wakeup.monitor import MonitorLook
 from strawboss.wakeup.responses import OnStall, Response
 from strawboss.wakeup.store.events import Event
 
 
-def checkup(name: str, health: Health, age: float, task: str | None, used: int, budget: int) -> Checkup:
+def inspection(name: str, health: Health, age: float, task: str | None, used: int, budget: int) -> Inspection:
     seen = Beat(0.0, age, age, "writing to processed/report.md", ended=False)
-    evidence = Evidence(seen, Liveness.SAME, 5000, task, locked=task is not None)
+    evidence = Witnesses(seen, Liveness.SAME, 5000, task, locked=task is not None)
     why = "exceeded 180s timeout" if health is Health.STALLED else "it beats"
-    return Checkup(Agent(name, budget=budget), evidence, Finding(health, why, certain=True), None, used)
+    return Inspection(Agent(name, budget=budget), evidence, Finding(health, why, certain=True), None, used)
 
 
 TEAM = (
-    checkup("researcher", Health.HEALTHY, 12.4, "task-d4e5", 23_400, 50_000),
-    checkup("writer", Health.HEALTHY, 8, "task-f6g7", 11_200, 30_000),
-    checkup("analyst", Health.STALLED, 252.9, "task-h8i9", 45_100, 50_000),
-    checkup("coder", Health.IDLE, 3, None, 0, 100_000),
+    inspection("researcher", Health.HEALTHY, 12.4, "task-d4e5", 23_400, 50_000),
+    inspection("writer", Health.HEALTHY, 8, "task-f6g7", 11_200, 30_000),
+    inspection("analyst", Health.STALLED, 252.9, "task-h8i9", 45_100, 50_000),
+    inspection("coder", Health.IDLE, 3, None, 0, 100_000),
 )
 WARN = Response(OnStall.WARN, "warn")
 
@@ -83,13 +83,13 @@ def test_an_age_has_its_two_largest_units(seconds: float, words: str) -> None:
 
 
 def test_an_agent_without_a_record_or_limit_says_so() -> None:
-    stranger = replace(TEAM[3], evidence=Evidence(None, None), agent=Agent("coder"))
+    stranger = replace(TEAM[3], evidence=Witnesses(None, None), agent=Agent("coder"))
     assert report.health_row(stranger) == ("coder", "idle", "never", "—", "0/unlimited")
     assert "Last activity: none seen. Action" in report.alert(stranger, WARN)
 
 
 def test_a_look_as_json_has_the_evidence_beside_the_verdict() -> None:
-    found = report.look_json(Look(TEAM, {"analyst": WARN}))
+    found = report.look_json(MonitorLook(TEAM, {"analyst": WARN}))
     analyst = found["agents"][2]
     assert found["well"] is False
     assert (analyst["status"], analyst["process"], analyst["certain"]) == ("stalled", "alive", True)

@@ -11,15 +11,15 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from strawboss.heartbeat.jsonfile import read_object
-from strawboss.identity import Liveness, identify
-from strawboss.wakeup import abandoned, checkup, responses
+from strawboss.system.json_files import read_object
+from strawboss.system.process_identity import Liveness, identify
+from strawboss.wakeup import abandoned, inspection, responses
 from strawboss.wakeup.agents import Agent, Registry
-from strawboss.wakeup.checkup import check_all
 from strawboss.wakeup.cycle import Rhythm
 from strawboss.wakeup.health import Health
+from strawboss.wakeup.inspection import check_all
+from strawboss.wakeup.keep_alive import record_file
 from strawboss.wakeup.processes import end_tree
-from strawboss.wakeup.pulse import record_file
 from strawboss.wakeup.responses import OnStall, Patient, Response, respond
 from strawboss.wakeup.store import actions, checkout, cycles, events, inbox, tasks
 from strawboss.wakeup.store.database import Database
@@ -66,13 +66,13 @@ class Ward:
 
     def stall(self) -> Patient:
         os.kill(self.process.pid, signal.SIGSTOP)
-        self.until(lambda: self.patient().checkup.finding.health is Health.STALLED, "the stall")
+        self.until(lambda: self.patient().inspection.finding.health is Health.STALLED, "the stall")
         return self.patient()
 
     def die(self) -> Patient:
         self.process.kill()
         self.process.wait()
-        self.until(lambda: self.patient().checkup.finding.health is Health.DEAD, "the death")
+        self.until(lambda: self.patient().inspection.finding.health is Health.DEAD, "the death")
         return self.patient()
 
     def history(self) -> list[str]:
@@ -120,7 +120,7 @@ def test_kill_ends_the_whole_tree_and_gives_the_task_back(ward: Ward) -> None:
     )
     assert alive(patient) == {Liveness.GONE}
     assert ward.found().status is Status.OPEN
-    assert ward.patient().checkup.finding.health is Health.IDLE
+    assert ward.patient().inspection.finding.health is Health.IDLE
     record = read_object(record_file(HANGS))
     assert isinstance(record, dict)
     assert record["terminal_state"] == "STALL"
@@ -165,7 +165,7 @@ def test_without_a_certain_identity_nothing_is_done(
     ward: Ward, wanted: OnStall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ward.stall()
-    monkeypatch.setattr(checkup, "process_of", lambda cycle: Liveness.UNKNOWN)
+    monkeypatch.setattr(inspection, "process_of", lambda cycle: Liveness.UNKNOWN)
     patient = ward.patient()
     response = respond(patient, wanted)
     assert (response.action, response.acted) == (OnStall.WARN, False)
@@ -187,7 +187,7 @@ def test_a_fourth_action_within_the_hour_is_a_warning(ward: Ward) -> None:
 def test_an_agent_that_has_recovered_since_the_look_is_left_alone(ward: Ward) -> None:
     patient = ward.stall()
     os.kill(ward.process.pid, signal.SIGCONT)
-    ward.until(lambda: ward.patient().checkup.finding.health is Health.HEALTHY, "the recovery")
+    ward.until(lambda: ward.patient().inspection.finding.health is Health.HEALTHY, "the recovery")
     assert respond(patient, OnStall.KILL) == Response(OnStall.WARN, "none: it has recovered")
     assert alive(patient) == {Liveness.SAME}
 

@@ -21,8 +21,8 @@ from standins.model import Answer, Hang, Model, Request, Text, instructed
 
 from strawboss.cli.main import strawboss
 from strawboss.wakeup.agents import Agent, Registry
-from strawboss.wakeup.checkup import Checkup, check_all
 from strawboss.wakeup.health import Health
+from strawboss.wakeup.inspection import Inspection, check_all
 from strawboss.wakeup.store import tasks
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.events import Event, history
@@ -108,7 +108,7 @@ class World:
         self.until(arrived, f"{title} to be {status}")
         return self.tasks()[title]
 
-    def health(self, agent: str) -> Checkup:
+    def health(self, agent: str) -> Inspection:
         found = check_all(self.registry.agents, self.database, TIMEOUT)
         return next(one for one in found if one.agent.name == agent)
 

@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
-from strawboss.files import FILE_MODE, make_private_directory
 from strawboss.heartbeat.attempts import ledger
 from strawboss.heartbeat.attempts.decide import may_begin
 from strawboss.heartbeat.attempts.ledger import Attempt, Unit, UnitKey
 from strawboss.heartbeat.attempts.lock import LedgerHeldError, locked
-from strawboss.heartbeat.jsonfile import Broken
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.precancel import Outcome as PreCancelOutcome
+from strawboss.system.files import FILE_MODE, make_private_directory
+from strawboss.system.json_files import Broken
 
 DEFAULT_WORKFLOW = "drive-to:merge-ready"
 LOCK_TIMEOUT_SECONDS = 10.0

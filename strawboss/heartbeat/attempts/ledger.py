@@ -12,9 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from strawboss.heartbeat.jsonfile import Broken, read_object, write_json
 from strawboss.heartbeat.layout import LEDGER_DIRECTORY
 from strawboss.heartbeat.utc import format_utc, parse_utc
+from strawboss.system.json_files import Broken, read_object, write_json
 
 FINISHED = frozenset({"succeeded", "failed", "cancelled", "blocked"})
 SEPARATOR = "\x1f"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import psutil
 
-from strawboss.heartbeat.jsonfile import Broken, create_json, read_object
 from strawboss.heartbeat.utc import format_utc, parse_utc
+from strawboss.system.json_files import Broken, create_json, read_object
 
 # Another tool creates its lock empty and fills it a moment later.
 HALF_WRITTEN_SECONDS = 0.2

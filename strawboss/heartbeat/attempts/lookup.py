@@ -6,7 +6,7 @@ from pathlib import Path
 
 from strawboss.heartbeat.attempts.ledger import all_units, ledger_directory
 from strawboss.heartbeat.classify import Dispatched
-from strawboss.heartbeat.jsonfile import Broken
+from strawboss.system.json_files import Broken
 
 
 def dispatch_time(project_root: Path, agent_id: str) -> Dispatched:

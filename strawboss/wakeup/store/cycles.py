@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
-from strawboss.identity import ProcessIdentity
+from strawboss.system.process_identity import ProcessIdentity
 from strawboss.wakeup.store.schema import cycles
 
 

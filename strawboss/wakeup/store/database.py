@@ -14,8 +14,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from strawboss.files import FILE_MODE, make_private_directory
-from strawboss.places import state_directory
+from strawboss.system.directories import state_directory
+from strawboss.system.files import FILE_MODE, make_private_directory
 from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.migrations import migrate
 

@@ -7,7 +7,7 @@ from heartbeat.given import NOW, ago, put
 
 from strawboss.heartbeat.attempts import ledger
 from strawboss.heartbeat.attempts.ledger import Unit, UnitKey, target_key
-from strawboss.heartbeat.jsonfile import Broken, read_object
+from strawboss.system.json_files import Broken, read_object
 
 KEY = UnitKey("scope-1", "/w/tree", "drive-to:merge-ready")
 ROW = {

@@ -6,8 +6,8 @@ import pytest
 from heartbeat.given import dead_pid, put
 
 from strawboss.heartbeat.attempts.lock import LedgerHeldError, locked
-from strawboss.heartbeat.jsonfile import read_object
 from strawboss.heartbeat.utc import format_utc
+from strawboss.system.json_files import read_object
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from strawboss.heartbeat.attempts import dispatch
 from strawboss.heartbeat.attempts.dispatch import Place
 from strawboss.heartbeat.attempts.ledger import ledger_directory
 from strawboss.heartbeat.attempts.lookup import dispatch_time
-from strawboss.heartbeat.jsonfile import Broken
+from strawboss.system.json_files import Broken
 
 
 def begin(root, scope="s", worker="leaf-7", now=NOW):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from strawboss.identity import ProcessIdentity
+from strawboss.system.process_identity import ProcessIdentity
 from strawboss.wakeup.store.cycles import begin, end, latest, note_command, unfinished
 
 ME = ProcessIdentity(4711, 1_700_000_000.25, "b0075")

@@ -1,0 +1,91 @@
+"""One session start at work: the launcher, its neighbours, the memory, and one look after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from strawboss.config import Config
+from strawboss.pi.link import Link
+from strawboss.pi.protocol import Started
+from strawboss.recovery.check import Look, Memory, check
+from strawboss.recovery.commands import Command, Result
+from strawboss.recovery.evidence import Clock
+from strawboss.resident.connections import herdr_of, intercom_of
+from strawboss.resident.effects import Effects
+from strawboss.resident.launcher import artifacts_directory, disk_of, launcher_of
+from strawboss.resident.log import Log
+from strawboss.resident.status import log_facts
+from strawboss.runs.disk import Disk
+
+
+class ReplacedError(Exception):
+    """The session was replaced in the middle of a look, whose commands would now reach another one."""
+
+
+class Session:
+    """Everything that is forgotten at the next session start. `replaced` tells that there is one."""
+
+    def __init__(
+        self,
+        started: Started,
+        config: Config,
+        environment: Mapping[str, str],
+        platform: str,
+        link: Link,
+        log: Log,
+        replaced: Callable[[], bool],
+    ) -> None:
+        self._started, self._settings, self._link, self._log = started, config.settings, link, log
+        self._replaced = replaced
+        self._launcher = launcher_of(started, config, platform)
+        self._herdr = herdr_of(self._launcher, config, environment)
+        self._intercom = intercom_of(self._launcher, config, environment)
+        self._memory = Memory()
+        self._artifacts = ""
+        self._disk: Disk | None = None
+        self._logged: Mapping[str, str] | None = None
+        self.taken: set[str] = set()
+
+    def look(self) -> Look:
+        """One check, its commands done. What it raises, this look was not made: nothing of it is remembered."""
+        now = Clock(time.time(), time.monotonic())
+        effects = Effects(
+            self._link, self._current_disk(), self._herdr, self._intercom, self.taken, self._log_act
+        )
+        steps = check(self._launcher, self._settings, self._memory, now)
+        answer: Any = None
+        while True:
+            try:
+                command = steps.send(answer)
+            except StopIteration as end:
+                return self._remember(end.value)
+            if self._replaced():
+                raise ReplacedError
+            answer = effects.answer(command)
+
+    def _remember(self, look: Look) -> Look:
+        self._memory = look.memory
+        facts = log_facts(look.runs)
+        if facts != self._logged:
+            self._log.info("looked", runs=facts)
+            self._logged = facts
+        return look
+
+    def _current_disk(self) -> Disk:
+        """With what it has read so far, unless the runs turn out to lie elsewhere (none were there before)."""
+        artifacts = artifacts_directory(self._started, self._launcher.file)
+        if self._disk is None or artifacts != self._artifacts:
+            self._disk, self._artifacts = disk_of(self._launcher, artifacts), artifacts
+        return self._disk
+
+    def _log_act(self, command: Command, answer: Any) -> None:
+        """What was done and how it ended; no names, no texts."""
+        outcome = answer.outcome.value if isinstance(answer, Result) else str(answer)
+        shown = {
+            name: getattr(command, name)
+            for name in ("key", "run", "pane", "runs", "id")
+            if hasattr(command, name)
+        }
+        self._log.info("did", command=type(command).__name__, outcome=outcome, **shown)

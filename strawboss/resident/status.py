@@ -1,0 +1,45 @@
+"""What `/strawboss` and the status line show: plain lines, made from the last look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from strawboss.recovery.watch import Look, RunReport
+from strawboss.system.printable import printable
+
+NAME_LENGTH = 40
+LINE_LENGTH = 300
+SHOWN = 40  # an old launcher has a thousand runs, nearly all of them settled
+SETTLED = "settled"
+
+
+def status_lines(look: Look, ago: float) -> list[str]:
+    """One line a run, the stranded ones first, the settled ones last; `ago`: seconds since the look."""
+    runs = sorted(look.runs, key=lambda run: (not run.stranded, run.state == SETTLED, run.run))
+    if not runs:
+        return [f"strawboss: this session has launched no subagents (looked {ago:.0f} s ago)"]
+    rest = [f"… and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
+    return [f"strawboss: {_counted(look)} (looked {ago:.0f} s ago)", *map(run_line, runs[:SHOWN]), *rest]
+
+
+def run_line(run: RunReport) -> str:
+    name = printable(run.name)
+    name = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
+    machine = f"{run.machine}: " if run.machine else ""
+    because = f" — {printable(str(run.obstacle))}" if run.obstacle else ""
+    return f'{printable(run.run)} "{name}" {machine}{run.state}{because}'[:LINE_LENGTH]
+
+
+def status_line(look: Look) -> str | None:
+    """For pi's footer: only while something is stranded."""
+    return f"strawboss: {look.stranded} stranded" if look.stranded else None
+
+
+def log_facts(runs: Iterable[RunReport]) -> dict[str, str]:
+    """Each run's state, without its name: what the log keeps of a look."""
+    return {run.run: f"{run.machine or '-'} {run.state}" for run in runs}
+
+
+def _counted(look: Look) -> str:
+    runs = f"{len(look.runs)} run{'s' if len(look.runs) != 1 else ''}"
+    return f"{runs}, {look.stranded} stranded" if look.stranded else f"{runs}, none stranded"

@@ -1,0 +1,59 @@
+"""Which script in the launcher's script folder started a run.
+
+A launch script's name ends in its run's id (the rest of the name loses information), a resume script's in a time; what
+decides is the id in the command. Nothing ever deletes from this folder, so its listing is kept until it changes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+from strawboss.recovery.verdict import Unknown
+from strawboss.runs.foreign_files import Cache, read_whole
+from strawboss.runs.script import RESUMED, Script, parse, run_of
+
+WHAT = "its launch script"
+LIMIT = 1024 * 1024  # a forked run's task is part of the command
+_RESUME_NAME = re.compile(r".*resume-\d+\.sh", re.DOTALL)
+
+
+class ScriptFolder:
+    """`folder`: as the launcher writes it into commands. `found`: where it really is."""
+
+    def __init__(self, folder: str, found: str, resolve: Callable[[str], str]) -> None:
+        self._folder, self._found, self._resolve = folder, found, resolve
+        self._listing: Cache[list[str]] = Cache("the folder of launch scripts", os.listdir, follow=True)
+        self._scripts: Cache[Script] = Cache(WHAT, self._read)
+        self._resumed: Cache[str] = Cache(WHAT, _resumed_run)
+
+    def of(self, run: str) -> Script | Unknown | None:
+        """None: there is no script of it. Unknown: it cannot be read, does not name its run, or is a resume's."""
+        names = self._listing.get(self._found) or []
+        if isinstance(names, Unknown):
+            return names
+        own = [name for name in names if name.endswith(f"-{run}.sh")]
+        if len(own) > 1:
+            return Unknown("two scripts end in its id: its launch script does not name its run alone")
+        if not own:
+            return RESUMED if run in self._resumed_runs(names) else None
+        script = self._scripts.get(f"{self._found}/{own[0]}")
+        if isinstance(script, Script) and script.run != run:
+            return Unknown("its launch script does not name its run: its command carries another id")
+        return script
+
+    def _read(self, path: str) -> Script | Unknown | None:
+        content = read_whole(path, WHAT, LIMIT)
+        if not isinstance(content, bytes):
+            return content
+        return parse(content, f"{self._folder}{path.removeprefix(self._found)}", self._resolve)
+
+    def _resumed_runs(self, names: list[str]) -> set[str]:
+        resumes = [f"{self._found}/{name}" for name in names if _RESUME_NAME.fullmatch(name)]
+        return {run for run in map(self._resumed.get, resumes) if isinstance(run, str)}
+
+
+def _resumed_run(path: str) -> str | Unknown | None:
+    content = read_whole(path, WHAT, LIMIT)
+    return run_of(content) if isinstance(content, bytes) else content

@@ -1,0 +1,1 @@
+"""What every tool stands on: private files, own directories, process identity, JSON files, printable text."""

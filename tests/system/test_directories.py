@@ -1,0 +1,31 @@
+"""Our own files lie where the environment says, else where the platform keeps such files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from strawboss.system import directories
+
+
+@pytest.mark.parametrize(
+    ("variable", "place"),
+    [
+        ("STRAWBOSS_STATE_DIR", directories.state_directory),
+        ("STRAWBOSS_CONFIG", directories.config_file),
+        ("STRAWBOSS_CONFIG_DIR", directories.config_directory),
+    ],
+)
+def test_the_environment_comes_first(variable: str, place: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert callable(place)
+    monkeypatch.setenv(variable, "/somewhere/else")
+    assert place() == Path("/somewhere/else")
+    monkeypatch.setenv(variable, "  ")
+    assert place() != Path("  ")
+
+
+def test_the_config_file_lies_in_the_config_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STRAWBOSS_CONFIG", raising=False)
+    monkeypatch.setenv("STRAWBOSS_CONFIG_DIR", "/c")
+    assert directories.config_file() == Path("/c/config.yaml")
