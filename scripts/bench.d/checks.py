@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 from readers import best, launcher_with_runs
 
-from strawboss.recovery.check import Look, Memory, check
 from strawboss.recovery.commands import Command, ListPanes, ListSessions, ProcessInfo
 from strawboss.recovery.evidence import Clock
+from strawboss.recovery.look import look_at_runs
+from strawboss.recovery.memory import Look, Memory
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.tape.cases import open_fixture
 from strawboss.tape.world import World
@@ -90,7 +91,7 @@ class Driver:
         self.number += 1
         world = World(self.evidence)
         now = Clock(self.number * LOOK_SECONDS, self.number * LOOK_SECONDS)
-        steps = check(self.evidence.launcher, Settings(), self.memory, now)
+        steps = look_at_runs(self.evidence.launcher, Settings(), self.memory, now)
         answer: Any = None
         while True:
             try:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from strawboss.recovery.cut import cut
 from strawboss.recovery.settings import Settings
+from strawboss.recovery.turn import cut
 from strawboss.recovery.verdict import Answer, Unknown
 from strawboss.runs import Disk
 

@@ -12,7 +12,6 @@ import click
 import msgspec
 
 from strawboss.cli.tables import show_table
-from strawboss.recovery.check import RunReport
 from strawboss.recovery.commands import (
     ClosePane,
     Command,
@@ -22,6 +21,7 @@ from strawboss.recovery.commands import (
     TellLauncher,
     WriteKey,
 )
+from strawboss.recovery.memory import RunReport
 from strawboss.recovery.settings import Settings
 from strawboss.system.printable import printable
 from strawboss.tape.cases import open_fixture

@@ -6,7 +6,6 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
-from strawboss.recovery import nudge, restored
 from strawboss.recovery.commands import (
     ListPanes,
     ListSessions,
@@ -18,40 +17,35 @@ from strawboss.recovery.commands import (
     ReadTail,
     ReadTranscript,
 )
-from strawboss.recovery.cut import cut
-from strawboss.recovery.evidence import Launcher, Registry, Runs, Tail, Transcript
+from strawboss.recovery.evidence import Launcher, Registry, Runs, Transcript
 from strawboss.recovery.facts import Facts
 from strawboss.recovery.keys import NOTHING, fold
+from strawboss.recovery.look import MACHINES, REGISTRY_READABLE, TRANSCRIPT_READABLE
+from strawboss.recovery.restored.conditions import restore_happened
 from strawboss.recovery.settings import Settings
-from strawboss.recovery.verdict import Unknown, Verdict, unknown
+from strawboss.recovery.turn import turn_of
+from strawboss.recovery.verdict import Unknown, Verdict
 
 Explanation = tuple[tuple[str, tuple[Verdict, ...]], ...]
 NO_ACTIVITY = Unknown("it has no activity file")
 
 
 def explain(launcher: Launcher, settings: Settings, run: str) -> Generator[Read, Any, Explanation]:
-    """Both machines and the turn, each with its conditions in the order a look asks them. Changes nothing."""
+    """Every machine and the turn, each with its conditions in the order a look asks them. Changes nothing."""
     registry: Registry | Unknown = yield ReadRegistry()
     transcript: Transcript | Unknown = yield ReadTranscript()
     facts = yield from _gather(launcher, settings, run, registry, transcript)
-    tail: Tail | Unknown = Unknown("its session file is not known")
-    if facts.script is not None:
-        tail = yield ReadTail(facts.script.session_file)
     world = [
-        unknown(f"the {what} can be read", evidence)
-        for what, evidence in (("registry", registry), ("transcript", transcript))
+        readable.unknown(evidence)
+        for readable, evidence in ((REGISTRY_READABLE, registry), (TRANSCRIPT_READABLE, transcript))
         if isinstance(evidence, Unknown)
     ]
-    before_a_close = [restored.is_not_contradicted(facts, tail), restored.can_be_resumed(tail)]
-    turn = cut(tail, settings, facts.activity, restored=restored.restore_happened(facts).holds)
-    return (
-        ("nudge", (*world, *(condition(facts) for condition in nudge.CONDITIONS))),
-        (
-            restored.kind(facts),
-            (*world, *(condition(facts) for condition in restored.CONDITIONS), *before_a_close),
-        ),
-        ("turn", (turn.verdict,)),
+    turn = turn_of(facts.tail, settings, facts.activity, restored=restore_happened(facts).holds)
+    machines = tuple(
+        (machine.called(facts), (*world, *(one(facts) for one in machine.conditions + machine.before_act)))
+        for machine in MACHINES
     )
+    return (*machines, ("turn", (turn.verdict,)))
 
 
 def _gather(
@@ -74,6 +68,9 @@ def _gather(
         keys=fold(read.keys).get(run, NOTHING),
         roster=(yield ListSessions()),
         panes=(yield ListPanes()),
+        tail=Unknown("its session file is not known"),
     )
-    pane = facts.pane or restored.restored_pane(facts)
-    return replace(facts, processes=(yield ProcessInfo(pane.id))) if pane else facts
+    pane = facts.pane or facts.launch_pane
+    if pane is not None:
+        facts = replace(facts, processes=(yield ProcessInfo(pane.id)))
+    return replace(facts, tail=(yield ReadTail(facts.session_file))) if facts.script else facts

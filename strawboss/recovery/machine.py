@@ -1,21 +1,48 @@
-"""A state machine is one literal table; the pictures in the docs are drawn from it."""
+"""What a look must know of a machine to take its road. A machine is one way to get a stranded run back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import Enum
-from typing import TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass
 
-State = TypeVar("State", bound=Enum)
-Event = TypeVar("Event", bound=Enum)
+from strawboss.recovery.evidence import Pane
+from strawboss.recovery.facts import Facts
+from strawboss.recovery.keys import RunKeys
+from strawboss.recovery.known import Commands, Known
+from strawboss.recovery.proof import Table
+from strawboss.recovery.verdict import Condition, Verdict
+
+Conditions = tuple[Condition[Facts], ...]
 
 
-def step(table: Mapping[tuple[State, Event], State], state: State, event: Event) -> State:
-    """The next state. A pair that is not in the table is a bug: KeyError, and nothing has changed."""
-    return table[state, event]
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """`last_miss`: which look without what it needs gives up until the next session start; `is_miss`: which looks count.
 
+    The conditions are asked in order of cost: what the files and keys say, the roster, the pane list, the processes of
+    `pane`, and what is asked once more right before an act. `stands`: the state in which the keys put it. `found`:
+    what is found there, so that another thing starts the proof again. `called`: what a report calls it for this run.
+    `go_on` goes on with what was begun, `act` begins.
+    """
 
-def mermaid(table: Mapping[tuple[State, Event], State], start: State) -> str:
-    """The table as a mermaid state diagram, one arrow a row."""
-    arrows = [f"    {one.name} --> {other.name}: {event.value}" for (one, event), other in table.items()]
-    return "\n".join(["stateDiagram-v2", f"    [*] --> {start.name}", *arrows])
+    name: str
+    table: Table
+    ended: frozenset[str]
+    under_way: frozenset[str]
+    last_miss: int
+    is_miss: Callable[[Facts, Verdict], bool]
+    by_files: Conditions
+    by_roster: Conditions
+    by_panes: Conditions
+    by_processes: Conditions
+    before_act: Conditions
+    stands: Callable[[RunKeys, str], str]
+    pane: Callable[[Facts], Pane | None]
+    found: Callable[[Facts], str]
+    called: Callable[[Facts], str]
+    go_on: Callable[[Known], Commands]
+    act: Callable[[Known], Commands]
+
+    @property
+    def conditions(self) -> Conditions:
+        return self.by_files + self.by_roster + self.by_panes + self.by_processes

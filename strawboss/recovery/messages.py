@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from strawboss.recovery.handover import Handover, WorktreeHandover
 from strawboss.recovery.keys import NUDGED
 
 NAME_LIMIT = 80
@@ -18,34 +18,6 @@ PLAIN_TOOL = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 REASON_LIMIT = 300
 UNKNOWN_TIME = "an unknown time"
 ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Handover:
-    """One restored run as the launcher's message tells it.
-
-    `text`: the follow-up to pass on. `mid_turn`: its turn was cut. `worktree`: None for a run to be resumed.
-    """
-
-    run: str
-    name: str
-    session_file: str
-    last_step: str
-    text: str
-    mid_turn: bool = False
-    auto_exit: bool = True
-    worktree: WorktreeHandover | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WorktreeHandover:
-    """`told`: the child got the text over intercom. `why_not`: why it did not; empty when its turn was not cut."""
-
-    pane: str
-    path: str = ""
-    branch: str = ""
-    told: bool = False
-    why_not: str = ""
 
 
 def quoted(text: str, limit: int = NAME_LIMIT) -> str:

@@ -1,11 +1,15 @@
-"""Three-valued answers that carry their reason."""
+"""Three-valued answers that carry their reason, and the conditions that give them.
+
+A condition is known by its name, which is that of its function; the sentence is only what a person reads, so that
+rewording one changes no decision.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -25,8 +29,9 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One condition, its answer and why; `str()` is what a person reads."""
+    """One condition's answer and why. `of`: the condition's name; `condition`: its sentence; `str()`: for a person."""
 
+    of: str
     condition: str
     answer: Answer
     why: str = ""
@@ -35,26 +40,66 @@ class Verdict:
     def holds(self) -> bool:
         return self.answer is Answer.YES
 
+    def is_of(self, conditions: Collection[Named]) -> bool:
+        return any(self.of == condition.name for condition in conditions)
+
     def __str__(self) -> str:
         return f"{self.condition}: {self.answer.value}" + (f" ({self.why})" if self.why else "")
 
 
-def yes(condition: str, why: str = "") -> Verdict:
-    return Verdict(condition, Answer.YES, why)
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A condition that is answered where it is asked."""
+
+    name: str
+    sentence: str
+
+    def yes(self, why: str = "") -> Verdict:
+        return Verdict(self.name, self.sentence, Answer.YES, why)
+
+    def no(self, why: str) -> Verdict:
+        return Verdict(self.name, self.sentence, Answer.NO, why)
+
+    def unknown(self, why: str | Unknown) -> Verdict:
+        return Verdict(self.name, self.sentence, *unknown(why))
 
 
-def no(condition: str, why: str) -> Verdict:
-    return Verdict(condition, Answer.NO, why)
+Said = tuple[Answer, str]
+YES: Said = (Answer.YES, "")
 
 
-def unknown(condition: str, why: str | Unknown) -> Verdict:
-    return Verdict(condition, Answer.UNKNOWN, why.why if isinstance(why, Unknown) else why)
+def no(why: str) -> Said:
+    return Answer.NO, why
 
 
-def first_obstacle(facts: T, conditions: Iterable[Callable[[T], Verdict]]) -> Verdict | None:
+def unknown(why: str | Unknown) -> Said:
+    return Answer.UNKNOWN, why.why if isinstance(why, Unknown) else why
+
+
+@dataclass(frozen=True, slots=True)
+class Condition(Named, Generic[T]):
+    """A condition that the facts answer."""
+
+    judge: Callable[[T], Said]
+
+    def __call__(self, facts: T) -> Verdict:
+        return Verdict(self.name, self.sentence, *self.judge(facts))
+
+
+def condition(sentence: str) -> Callable[[Callable[[T], Said]], Condition[T]]:
+    """Make a function of the facts a condition; `sentence` says it for a person."""
+
+    def made(judge: Callable[[T], Said]) -> Condition[T]:
+        folder = judge.__module__.split(".")[-2]  # that of its machine, or of what all machines share
+        return Condition(f"{folder}.{judge.__name__}", sentence, judge)
+
+    return made
+
+
+def first_obstacle(facts: T, conditions: Iterable[Condition[T]]) -> Verdict | None:
     """The first condition that does not hold, or None when all do. Cheap conditions go first."""
-    for condition in conditions:
-        verdict = condition(facts)
+    for one in conditions:
+        verdict = one(facts)
         if not verdict.holds:
             return verdict
     return None

@@ -24,7 +24,7 @@ from strawboss.pi import protocol
 from strawboss.pi.link import ExtensionGoneError, Link
 from strawboss.pi.pipe import has_ended, reader, write_whole
 from strawboss.pi.protocol import Message, Started
-from strawboss.recovery.check import Look
+from strawboss.recovery.memory import Look
 from strawboss.resident.launcher import reason_to_stay_off
 from strawboss.resident.log import Log
 from strawboss.resident.session import ReplacedError, Session

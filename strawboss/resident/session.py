@@ -9,9 +9,10 @@ from typing import Any
 from strawboss.config import Config
 from strawboss.pi.link import Link
 from strawboss.pi.protocol import Started
-from strawboss.recovery.check import Look, Memory, check
 from strawboss.recovery.commands import Command, Result
 from strawboss.recovery.evidence import Clock
+from strawboss.recovery.look import look_at_runs
+from strawboss.recovery.memory import Look, Memory
 from strawboss.resident.connections import herdr_of, intercom_of
 from strawboss.resident.effects import Effects
 from strawboss.resident.launcher import artifacts_directory, disk_of, launcher_of
@@ -54,7 +55,7 @@ class Session:
         effects = Effects(
             self._link, self._current_disk(), self._herdr, self._intercom, self.taken, self._log_act
         )
-        steps = check(self._launcher, self._settings, self._memory, now)
+        steps = look_at_runs(self._launcher, self._settings, self._memory, now)
         answer: Any = None
         while True:
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from strawboss.recovery.watch import Look, RunReport
+from strawboss.recovery.memory import Look, RunReport
 from strawboss.system.printable import printable
 
 NAME_LENGTH = 40

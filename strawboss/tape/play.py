@@ -6,11 +6,12 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from strawboss.recovery.check import Look, Memory, RunReport, check
 from strawboss.recovery.commands import ClosePane, Command, WriteKey
 from strawboss.recovery.evidence import Clock
 from strawboss.recovery.explain import Explanation, explain
 from strawboss.recovery.keys import CONTINUED, GAVE_UP, NUDGED, RESUMED
+from strawboss.recovery.look import look_at_runs
+from strawboss.recovery.memory import Look, Memory, RunReport
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.tape.recorded_look import Evidence
 from strawboss.tape.world import World
@@ -50,7 +51,7 @@ def play(looks: Sequence[Evidence], settings: Settings) -> tuple[list[Told], Wor
         now = evidence.clock or Clock(began + number * LOOK_SECONDS, number * LOOK_SECONDS)
         world.monotonic = now.monotonic
         memory = Memory() if evidence.session_start else memory
-        look: Look = drive(check(evidence.launcher, settings, memory, now), world)
+        look: Look = drive(look_at_runs(evidence.launcher, settings, memory, now), world)
         memory = look.memory
         story.append(Told(number, evidence.label, look.runs, tuple(world.done)))
     return story, world

@@ -30,8 +30,8 @@ from strawboss.intercom.client import Intercom
 from strawboss.intercom.connection import Line, LostError
 from strawboss.intercom.framing import Decoder, encode
 from strawboss.pi.link import ExtensionGoneError, Link
-from strawboss.recovery.check import Look
 from strawboss.recovery.evidence import Launcher
+from strawboss.recovery.memory import Look
 from strawboss.resident import process, session
 from strawboss.resident.launcher import resolver
 

@@ -16,9 +16,10 @@ from crash.judge import BrokenInvariantError, Record, Truth, Warnings, is_no_typ
 from crash.states import NOW, Choices, CoveredError, Run, State, rebased
 
 from strawboss.recovery import commands as c
-from strawboss.recovery.check import Memory, check
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
 from strawboss.recovery.evidence import KeyEntry, Pane, RunFiles, Transcript
+from strawboss.recovery.look import look_at_runs
+from strawboss.recovery.memory import Memory
 
 OUTCOMES = ("done", "failed", "done, reply lost", "not done, reply lost")
 PANES = ("script", "plain new", "plain same", "shell", "gone", "script new", "plain newer", "unknown")
@@ -77,7 +78,7 @@ class Play:
         """The state after the look."""
         self.runs = {run.id: self._queue_moves(run) for run in self.state.runs}
         self._may_be_killed()
-        steps = check(evidence.LAUNCHER, evidence.SETTINGS, self.state.memory, NOW)
+        steps = look_at_runs(evidence.LAUNCHER, evidence.SETTINGS, self.state.memory, NOW)
         answer: Any = None
         while True:
             try:

@@ -18,11 +18,11 @@ from crash.judge import BrokenInvariantError, Record, has_converged
 from crash.play import Play
 from crash.states import Choices, CoveredError, Run, State
 
-from strawboss.recovery import nudge, restored
-from strawboss.recovery.check import Memory
 from strawboss.recovery.commands import Command
 from strawboss.recovery.evidence import KeyEntry
-from strawboss.recovery.watch import Watch
+from strawboss.recovery.look import MACHINES
+from strawboss.recovery.memory import Memory, RunMemory
+from strawboss.recovery.proof import Proof
 
 LOOKS = 3
 CONVERGING_LOOKS = 4  # one to take back a close, two to prove, one more
@@ -94,7 +94,7 @@ class Search:
     transitions: int = 0
     covered: int = 0
     continuations: int = 0
-    reached: set[nudge.State | restored.State] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)
     found: list[Found] = field(default_factory=list)
 
     def run(self, *, first: bool = False) -> Found | None:
@@ -130,9 +130,7 @@ class Search:
             for after, killed in ends + play.kills:
                 self.transitions += 1
                 self.reached |= {
-                    state
-                    for watch in after.memory.watches.values()
-                    for state in (watch.nudge, watch.restored)
+                    proof.state for memory in after.memory.runs.values() for proof in memory.proofs.values()
                 }
                 new = after.key(left)
                 if new not in self.states:
@@ -231,7 +229,8 @@ def one_run_in_full(kind: str) -> Search:
 def one_tired_run(kind: str) -> Search:
     """From where one more miss gives up: two looks, also after a close that was taken back."""
     run = Run("2a2b3c4d", kind)
-    tired = Memory({run.id: Watch(nudge_misses=nudge.MISSES - 1, restored_misses=restored.MISSES - 1)})
+    proofs = {machine.name: Proof(misses=machine.last_miss - 1) for machine in MACHINES}
+    tired = Memory({run.id: RunMemory(proofs=proofs)})
     return Search(
         tuple(State((one,), tired) for one in (seen(run), taken_back(run))), looks=2, alphabet=MERGED
     )

@@ -23,9 +23,10 @@ from crash.judge import (
 )
 
 from strawboss.recovery import commands as c
-from strawboss.recovery.check import Memory, check
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
 from strawboss.recovery.evidence import KeyEntry, Pane, Process, RunFiles, Transcript
+from strawboss.recovery.look import look_at_runs
+from strawboss.recovery.memory import Memory
 
 ON_SESSION = frozenset({"child", "restored", "person", "resumed"})
 FAIR_LOOKS = 9  # eight misses give up, and one look to take a close back
@@ -127,7 +128,7 @@ class World:
             child.record = child.record.at_look_start()
         now = evidence.clock(self.monotonic, wall=self.wall)
         script: list[tuple[Command, Any]] = []
-        steps = check(evidence.LAUNCHER, evidence.SETTINGS, self.memory, now)
+        steps = look_at_runs(evidence.LAUNCHER, evidence.SETTINGS, self.memory, now)
         answer: Any = None
         while True:
             try:
@@ -145,7 +146,7 @@ class World:
 
     def _decides_the_same(self, now: Any, script: Sequence[tuple[Command, Any]]) -> None:
         """I3: the same evidence, listed the other way round, and the same commands in the same order."""
-        steps = check(evidence.LAUNCHER, evidence.SETTINGS, self.memory, now)
+        steps = look_at_runs(evidence.LAUNCHER, evidence.SETTINGS, self.memory, now)
         answer: Any = None
         for expected, given in script:
             command = steps.send(answer)

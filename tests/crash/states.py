@@ -9,10 +9,12 @@ from typing import Any
 from crash import evidence
 from crash.judge import BrokenInvariantError, Record
 
-from strawboss.recovery import nudge, restored
-from strawboss.recovery.check import Look, Memory
 from strawboss.recovery.commands import Command
-from strawboss.recovery.watch import Watch
+from strawboss.recovery.look import MACHINES
+from strawboss.recovery.memory import Look, Memory, RunMemory
+from strawboss.recovery.noting import NOTING_LOOKS
+from strawboss.recovery.proof import Proof, Stage
+from strawboss.recovery.restored.machine import PUTS, REACH_LOOKS
 
 INTERVAL = evidence.SETTINGS.interval
 NOW = evidence.clock(INTERVAL)  # every look; the memory's clocks are moved instead
@@ -60,55 +62,57 @@ class State:
 
         The memory's count of keys is left out: it only tells whether the file lost some, and here it never does.
         """
-        watches = tuple(_watch_key(self.memory.watches.get(run.id), looks) for run in self.runs)
-        return tuple(run.key() for run in self.runs), watches, self.memory.warned, self.memory.clock is None
+        memories = tuple(_memory_key(self.memory.runs.get(run.id), looks) for run in self.runs)
+        return tuple(run.key() for run in self.runs), memories, self.memory.warned, self.memory.clock is None
 
     def killed(self, *, launcher: bool) -> State:
         """After a kill and a new start. `launcher`: its session went too, and with it what was queued."""
         return State(tuple(run.killed(launcher=launcher) for run in self.runs), Memory())
 
 
-def _watch_key(watch: Watch | None, looks: int) -> object:
-    if watch is None:
+def _memory_key(memory: RunMemory | None, looks: int) -> object:
+    if memory is None:
         return None
-    ended = watch.restored is restored.State.GIVEN_UP
-    counts = (
-        (watch.nudge_misses, nudge.MISSES),
-        (watch.restored_misses, restored.MISSES),
-        (watch.note_misses, restored.MISSES),
-        (watch.unreachable, restored.REACH_LOOKS),
-        (watch.puts, restored.PUTS),
-    )
+    noting, handing = memory.noting, memory.handing
+    counts = ((noting.misses, NOTING_LOOKS), (handing.unreachable, REACH_LOOKS), (handing.puts, PUTS))
     return (
-        watch.nudge,
-        watch.nudge_found,
-        watch.restored,
-        watch.restored_found,
-        watch.restored_obstacle.condition if ended and watch.restored_obstacle else None,
-        watch.noted,
-        watch.ran_in,
-        watch.maybe_put,
-        watch.handover is None,  # what it says is only said
-        watch.settled is None,
-        tuple(count if count + looks >= end else 0 for count, end in counts),
+        tuple(_proof_key(memory.proof(machine.name), machine.last_miss, looks) for machine in MACHINES),
+        noting.noted,
+        noting.ran_in,
+        handing.maybe_put,
+        handing.handover is None,  # what it says is only said
+        memory.settled is None,
+        tuple(_near(count, end, looks) for count, end in counts),
     )
+
+
+def _proof_key(proof: Proof, last_miss: int, looks: int) -> object:
+    obstacle = proof.obstacle.of if proof.state == Stage.GIVEN_UP and proof.obstacle else None
+    return proof.state, proof.found, obstacle, _near(proof.misses, last_miss, looks)
+
+
+def _near(count: int, end: int, looks: int) -> int:
+    """A count that cannot reach its end in the looks to come is as good as none."""
+    return count if count + looks >= end else 0
 
 
 def rebased(memory: Memory) -> Memory:
     """The memory as if the next look were at `NOW`: only how long ago a thing was found matters."""
-    watches = {
-        run: replace(
-            watch, nudge_found=_earlier(watch.nudge_found), restored_found=_earlier(watch.restored_found)
-        )
-        if watch.nudge_found or watch.restored_found
-        else watch
-        for run, watch in memory.watches.items()
+    return replace(
+        memory, runs={run: _earlier(one) for run, one in memory.runs.items()}, clock=evidence.clock(0)
+    )
+
+
+def _earlier(memory: RunMemory) -> RunMemory:
+    if all(proof.found is None for proof in memory.proofs.values()):
+        return memory
+    proofs = {
+        name: proof
+        if proof.found is None
+        else replace(proof, found=replace(proof.found, at=max(proof.found.at - INTERVAL, -INTERVAL)))
+        for name, proof in memory.proofs.items()
     }
-    return replace(memory, watches=watches, clock=evidence.clock(0))
-
-
-def _earlier(found: Any) -> Any:
-    return found and replace(found, at=max(found.at - INTERVAL, -INTERVAL))
+    return replace(memory, proofs=proofs)
 
 
 class CoveredError(Exception):

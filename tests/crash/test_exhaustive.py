@@ -4,18 +4,19 @@ import time
 import pytest
 from crash.search import SEARCHES, as_playbook, figures
 
-from strawboss.recovery.nudge import State as Nudge
-from strawboss.recovery.restored import State as Restored
+from strawboss.recovery.nudge.machine import State as Nudge
+from strawboss.recovery.proof import Stage
+from strawboss.recovery.restored.machine import State as Restored
 
 # A search that never gets there proves nothing: states in which some history must end a look.
 REACHED = {
     "one ordinary run, three looks": {
-        *(Nudge.FOUND_ONCE, Nudge.SENT, Nudge.SEND_FAILED),
-        *(Restored.FOUND_ONCE, Restored.CLOSING, Restored.TO_TELL, Restored.TOLD),
+        *(Stage.FOUND_ONCE, Nudge.SENT, Nudge.SEND_FAILED),
+        *(Restored.CLOSING, Restored.TO_TELL, Restored.TOLD),
         *(Restored.FAILED, Restored.RESUMED, Restored.GAVE_UP),
     },
     "one worktree run, three looks": {Restored.TO_TELL, Restored.TOLD, Restored.RESUMED, Restored.FAILED},
-    "one ordinary run, about to be given up": {Nudge.GIVEN_UP, Restored.GIVEN_UP},
+    "one ordinary run, about to be given up": {Stage.GIVEN_UP},
 }
 
 

@@ -21,13 +21,13 @@ TESTS = Path(__file__).parents[1]
 CATCH = "import crash.trials; crash.trials.search_until_caught()"
 
 KEY_OF_NUDGE = """\
-    if not (yield from write_key(round_, NUDGED, run)):
-        _move(round_, run, nudge.Event.KEY_MISSING)
+    if not (yield from write_key(known, NUDGED, run)):
+        step(known, run, Finding.KEY_MISSING)
         return
-    _move(round_, run, nudge.Event.KEY_WRITTEN)
+    step(known, run, Event.KEY_WRITTEN)
 """
-SEND = "    result: Result = yield SendIntercom(peer.id, peer.epoch, _request(round_, run))\n"
-KEY_OF_CLOSE = "    if not (yield from write_key(round_, CLOSING,"
+SEND = "    result: Result = yield SendIntercom(peer.id, peer.epoch, _request(known, run))\n"
+KEY_OF_CLOSE = "    if not (yield from write_key(known, CLOSING,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +40,20 @@ class Trial:
 
 
 TRIALS: Mapping[str, Trial] = {
-    "key after effect: nudge": Trial("recovery/acts/ask.py", KEY_OF_NUDGE + SEND, SEND + KEY_OF_NUDGE),
+    "key after effect: nudge": Trial("recovery/nudge/ask.py", KEY_OF_NUDGE + SEND, SEND + KEY_OF_NUDGE),
     "key after effect: close": Trial(
-        "recovery/acts/close.py", KEY_OF_CLOSE, "    yield ClosePane(pane.id)\n" + KEY_OF_CLOSE
+        "recovery/restored/close.py", KEY_OF_CLOSE, "    yield ClosePane(pane.id)\n" + KEY_OF_CLOSE
     ),
     "no re-check before close": Trial(
-        "recovery/acts/close.py", "verdict = yield from _still_restored(round_, run)", "verdict = None"
+        "recovery/restored/close.py", "verdict = yield from _still_restored(known, run)", "verdict = None"
     ),
     "resumed before the message is seen": Trial(
-        "recovery/acts/tell.py", "        if run in transcript.told:\n", "        if True:\n"
+        "recovery/restored/tell.py", "        if run in transcript.told:\n", "        if True:\n"
     ),
     "give-up not recorded": Trial(
-        "recovery/acts/step.py",
-        "write_key(round_, GAVE_UP, run, why=why)",
-        'write_key(round_, "forgotten", run, why=why)',
+        "recovery/restored/fail.py",
+        "write_key(known, GAVE_UP, run,",
+        'write_key(known, "forgotten", run,',
     ),
     "fold order reversed": Trial(
         "recovery/keys.py", "    for entry in entries:\n", "    for entry in reversed(tuple(entries)):\n"

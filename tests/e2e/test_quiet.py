@@ -23,7 +23,7 @@ from standins.intercom_peer import IntercomPeer
 from strawboss.config import Config
 from strawboss.pi.link import Link
 from strawboss.pi.protocol import Started
-from strawboss.recovery.check import Look
+from strawboss.recovery.memory import Look
 from strawboss.resident.session import Session
 
 CHILDREN = 10

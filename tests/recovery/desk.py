@@ -31,9 +31,10 @@ from recovery.given import (
 )
 
 from strawboss.recovery import commands as c
-from strawboss.recovery.check import Look, Memory, check
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
 from strawboss.recovery.evidence import Activity, Clock, KeyEntry, Transcript
+from strawboss.recovery.look import look_at_runs
+from strawboss.recovery.memory import Look, Memory
 from strawboss.recovery.verdict import Unknown
 
 DONE = Result(Outcome.DONE)
@@ -71,7 +72,7 @@ class Desk:
         self.looks += 1
         clock = at or now(self.looks)
         self.seconds = clock.monotonic
-        steps = check(self.launcher, self.settings, self.memory, clock)
+        steps = look_at_runs(self.launcher, self.settings, self.memory, clock)
         answer: Any = None
         while True:
             try:

@@ -7,10 +7,10 @@ from recovery.desk import ANSWERS, Desk, restored, stranded
 from recovery.given import LAUNCHER, RUN, SETTINGS, UNKNOWN
 
 from strawboss.recovery import commands as c
-from strawboss.recovery import nudge
-from strawboss.recovery import restored as restored_machine
 from strawboss.recovery.evidence import RunFiles, Transcript
 from strawboss.recovery.explain import Explanation, explain
+from strawboss.recovery.nudge import NUDGE
+from strawboss.recovery.restored import RESTORED
 from strawboss.recovery.verdict import Answer
 
 
@@ -30,8 +30,8 @@ def explained(desk: Desk, run: str = RUN) -> Explanation:
 def test_every_condition_of_both_machines_and_the_turn_is_answered_in_order() -> None:
     (nudge_name, asked), (restored_name, proofs), (turn_name, [turn]) = explained(stranded())
     assert (nudge_name, restored_name, turn_name) == ("nudge", "restored", "turn")
-    assert len(asked) == len(nudge.CONDITIONS)
-    assert len(proofs) == len(restored_machine.CONDITIONS) + 2
+    assert len(asked) == len(NUDGE.conditions)
+    assert len(proofs) == len(RESTORED.conditions + RESTORED.before_act)
     assert all(verdict.holds for verdict in asked)
     assert turn.answer is Answer.NO
 

@@ -1,83 +1,86 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 import pytest
 
-from strawboss.recovery import nudge, restored
-from strawboss.recovery.machine import mermaid, step
+from strawboss.recovery.look import MACHINES
+from strawboss.recovery.machine import Machine
+from strawboss.recovery.nudge.machine import TRANSITIONS as NUDGE
+from strawboss.recovery.nudge.machine import Event as Nudge
+from strawboss.recovery.nudge.machine import State as Asked
+from strawboss.recovery.proof import Finding, Proof, Stage, mermaid
+from strawboss.recovery.restored.machine import TRANSITIONS as RESTORED
+from strawboss.recovery.restored.machine import Event as Restored
+from strawboss.recovery.restored.machine import State
 
-MACHINES = {
-    "nudge": (nudge.TRANSITIONS, nudge.State, nudge.Event, nudge.FINAL, nudge.State.WATCHING),
-    "restored": (
-        restored.TRANSITIONS,
-        restored.State,
-        restored.Event,
-        restored.FINAL,
-        restored.State.WATCHING,
-    ),
-}
-each_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+STATES = {"nudge": [*Stage, *Asked], "restored": [*Stage, *State]}
+EVENTS = {"nudge": [*Finding, *Nudge], "restored": [*Finding, *Restored]}
+each_machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 
 
 @each_machine
-def test_a_step_is_what_the_table_says_and_nothing_else(machine: Any) -> None:
-    table, states, events, _, _ = machine
-    for state in states:
-        for event in events:
-            if (state, event) in table:
-                assert step(table, state, event) is table[state, event]
+def test_a_step_is_what_the_table_says_and_nothing_else(machine: Machine) -> None:
+    for state in STATES[machine.name]:
+        for event in EVENTS[machine.name]:
+            if (state, event) in machine.table:
+                assert Proof(state).step(machine.table, event).state == machine.table[state, event]
             else:
                 with pytest.raises(KeyError):
-                    step(table, state, event)
+                    Proof(state).step(machine.table, event)
 
 
 @each_machine
-def test_every_state_can_be_reached_and_every_event_happens(machine: Any) -> None:
-    table, states, events, _, start = machine
-    assert reached(table, start) == set(states)
-    assert {event for _, event in table} == set(events)
+def test_every_state_can_be_reached_and_every_event_happens(machine: Machine) -> None:
+    assert reached(machine.table, Stage.WATCHING) == set(STATES[machine.name])
+    assert {event for _, event in machine.table} == set(EVENTS[machine.name])
 
 
 @each_machine
-def test_every_state_that_is_not_final_can_still_end(machine: Any) -> None:
-    table, states, _, final, _ = machine
-    assert all(reached(table, state) & final for state in states)
+def test_every_state_that_has_not_ended_can_still_end(machine: Machine) -> None:
+    assert all(reached(machine.table, state) & machine.ended for state in STATES[machine.name])
 
 
 def test_only_a_key_leads_to_an_act() -> None:
-    assert into(nudge.TRANSITIONS, nudge.State.NUDGED) == {nudge.Event.KEY_WRITTEN}
-    assert into(nudge.TRANSITIONS, nudge.State.SENT) == {nudge.Event.ACCEPTED}
+    assert into(NUDGE, Asked.NUDGED) == {Nudge.KEY_WRITTEN}
+    assert into(NUDGE, Asked.SENT) == {Nudge.ACCEPTED}
     closing = {
         event
-        for (state, event), other in restored.TRANSITIONS.items()
-        if other is restored.State.CLOSING and state is not restored.State.CLOSING
+        for (state, event), other in RESTORED.items()
+        if other == State.CLOSING and state != State.CLOSING
     }
-    assert closing == {restored.Event.CLOSING_WRITTEN}
-    assert into(restored.TRANSITIONS, restored.State.CONTINUED) == {restored.Event.CONTINUED_WRITTEN}
-    assert into(restored.TRANSITIONS, restored.State.RESUMED) == {restored.Event.TAKEN}
-    assert into(restored.TRANSITIONS, restored.State.GAVE_UP) == {restored.Event.GAVE_UP_WRITTEN}
+    assert closing == {Restored.CLOSING_WRITTEN}
+    assert into(RESTORED, State.CONTINUED) == {Restored.CONTINUED_WRITTEN}
+    assert into(RESTORED, State.RESUMED) == {Restored.TAKEN}
+    assert into(RESTORED, State.GAVE_UP) == {Restored.GAVE_UP_WRITTEN}
 
 
 def test_what_is_done_to_a_run_is_never_done_again() -> None:
-    assert not reached(nudge.TRANSITIONS, nudge.State.NUDGED) & {nudge.State.WATCHING}
-    after = reached(restored.TRANSITIONS, restored.State.TO_TELL)
-    assert not after & {restored.State.WATCHING, restored.State.CLOSING, restored.State.CONTINUED}
+    assert not reached(NUDGE, Asked.NUDGED) & {Stage.WATCHING}
+    after = reached(RESTORED, State.TO_TELL)
+    assert not after & {Stage.WATCHING, State.CLOSING, State.CONTINUED}
 
 
 def test_the_picture_has_one_arrow_a_row() -> None:
-    class Light(Enum):
-        RED = 1
-        GREEN = 2
+    class Light(StrEnum):
+        GREEN = "green"
 
     class Go(Enum):
         WAIT = "a while"
 
-    assert mermaid({(Light.RED, Go.WAIT): Light.GREEN}, Light.RED) == (
-        "stateDiagram-v2\n    [*] --> RED\n    RED --> GREEN: a while"
+    assert mermaid({(Stage.WATCHING, Go.WAIT): Light.GREEN}) == (
+        "stateDiagram-v2\n    [*] --> WATCHING\n    WATCHING --> GREEN: a while"
     )
+
+
+@each_machine
+def test_no_label_ends_early_in_the_picture(machine: Machine) -> None:
+    events, states = EVENTS[machine.name], STATES[machine.name]
+    assert not any(set(":;\n") & set(event.value) for event in events)
+    assert len({event.value for event in events}) == len(events)
+    assert len(set(states)) == len(states)
 
 
 def reached(table: Mapping[Any, Any], start: Any) -> set[Any]:
@@ -85,19 +88,11 @@ def reached(table: Mapping[Any, Any], start: Any) -> set[Any]:
     while new:
         state = new.pop()
         for (one, _), other in table.items():
-            if one is state and other not in found:
+            if one == state and other not in found:
                 found.add(other)
                 new.append(other)
     return found
 
 
 def into(table: Mapping[Any, Any], state: Any) -> set[Any]:
-    return {event for (_, event), other in table.items() if other is state}
-
-
-@each_machine
-def test_no_label_ends_early_in_the_picture(machine: Any) -> None:
-    _, states, events, _, _ = machine
-    assert not any(set(":;\n") & set(event.value) for event in events)
-    assert len({event.value for event in events}) == len(events)
-    assert len({state.value for state in states}) == len(states)
+    return {event for (_, event), other in table.items() if other == state}

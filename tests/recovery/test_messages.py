@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strawboss.recovery import messages as m
-from strawboss.recovery.messages import Handover, WorktreeHandover
+from strawboss.recovery.handover import Handover, WorktreeHandover
 
 GOLDEN = Path(__file__).parent / "golden"
 LOOK, STEP = "2026-01-01T00:10:00Z", "2026-01-01T00:00:00.000Z"

@@ -7,14 +7,19 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strawboss.recovery.verdict import no
-from strawboss.recovery.watch import Look, Memory, RunReport
+from strawboss.recovery.memory import Look, Memory, RunReport
+from strawboss.recovery.verdict import Named
 from strawboss.resident.status import LINE_LENGTH, SHOWN, log_facts, run_line, status_line, status_lines
 
 ZETA = RunReport("cd2f2e5e", "Zeta", "nudge", "found once", None, stranded=True)
 BETA = RunReport("a213437c", "Beta", "", "tracked", None, stranded=False)
 ETA = RunReport(
-    "4ccdd42f", "Eta", "", "settled", no("it never ended", "its exit sidecar is there"), stranded=False
+    "4ccdd42f",
+    "Eta",
+    "",
+    "settled",
+    Named("x", "it never ended").no("its exit sidecar is there"),
+    stranded=False,
 )
 
 
@@ -54,7 +59,7 @@ def test_the_status_line_is_there_only_while_something_is_stranded() -> None:
 
 @given(st.text(max_size=300), st.text(max_size=900))
 def test_names_and_reasons_of_other_programs_stay_one_short_printable_line(name: str, why: str) -> None:
-    line = run_line(RunReport("a213437c", name, "nudge", "watching", no("x", why), stranded=False))
+    line = run_line(RunReport("a213437c", name, "nudge", "watching", Named("x", "x").no(why), stranded=False))
     assert line.isprintable()
     assert len(line) <= LINE_LENGTH
 

@@ -15,7 +15,6 @@ from pytest_mock import MockerFixture
 
 from strawboss.cli.main import strawboss
 from strawboss.recovery import commands as c
-from strawboss.recovery.check import RunReport
 from strawboss.recovery.commands import (
     ClosePane,
     Command,
@@ -29,6 +28,7 @@ from strawboss.recovery.commands import (
     TellLauncher,
     WriteKey,
 )
+from strawboss.recovery.memory import RunReport
 from strawboss.recovery.settings import Settings
 from strawboss.tape.cases import open_fixture
 from strawboss.tape.play import Summary, Told, play, summarize

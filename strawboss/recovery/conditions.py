@@ -1,0 +1,142 @@
+"""The conditions that the machines share. Each answers Yes, No or Unknown with a reason; Unknown never leads to an act."""
+
+from __future__ import annotations
+
+import re
+
+from strawboss.recovery.facts import Facts, is_idle
+from strawboss.recovery.verdict import YES, Said, Unknown, condition, no, unknown
+
+
+@condition("its launcher no longer tracks it")
+def is_untracked(facts: Facts) -> Said:
+    """spec/1: "Its launcher no longer tracks it"."""
+    return no("its id is in the registry") if facts.tracked else YES
+
+
+@condition("it has not reported")
+def is_unreported(facts: Facts) -> Said:
+    """spec/1: "Its result is not in the launcher's transcript". A ping counts as a result."""
+    if facts.script is None:
+        return unknown("its session file is not known")
+    file, transcript = facts.script.session_file, facts.transcript
+    if file in transcript.results:
+        return no("reported: a subagent_result names its session file")
+    if file in transcript.pings:
+        return no("reported: a subagent_ping names its session file")
+    if file in transcript.torn_results or "" in transcript.torn_results:
+        return unknown("a line of the transcript that may hold its result cannot be read")
+    return YES
+
+
+@condition("its launch script names it")
+def has_launch_script(facts: Facts) -> Said:
+    """spec/1: the launch script this session wrote for that run, naming the run's own session (a resumed run has none)."""
+    script = facts.files.script
+    if script is None:
+        return no("it has no launch script")
+    if isinstance(script, Unknown):
+        return unknown(script)
+    if not _own_file(facts.run).search(script.session_file):
+        return no("its launch script names a session file that is not its own")
+    return YES
+
+
+def _own_file(run: str) -> re.Pattern[str]:
+    # The whole tail: `_1a2b3c4d-` alone is also the beginning of a UUID run id (pi-herdr-agents page, case 19).
+    return re.compile(rf"_{re.escape(run)}-[0-9a-f]{{1,8}}-[0-9a-f]{{1,8}}-[0-9a-f]{{1,4}}\.jsonl$")
+
+
+@condition("it is not a persistent specialist")
+def is_not_persistent(facts: Facts) -> Said:
+    """spec/1: "It is not a persistent specialist", by its launch script or its policy sidecar."""
+    policy = facts.files.policy
+    if facts.script is None:
+        return unknown("its launch script cannot be read")
+    if facts.script.persistent:
+        return no("its launch script says PI_SUBAGENT_PERSISTENT=1")
+    if isinstance(policy, Unknown):
+        return unknown(policy)
+    if policy is not None and policy.persistent:
+        return no("its policy sidecar says persistent")
+    return YES
+
+
+@condition("nothing was done for it before")
+def has_not_been_acted_on(facts: Facts) -> Said:
+    """spec/1: one message per run; no `nudged`, `resumed` or `gaveUp` key."""
+    if facts.keys.gave_up is not None:
+        return no(f"given up: {facts.keys.gave_up}")
+    if facts.keys.acted is not None:
+        return no(f"its {facts.keys.acted} key is written")
+    return YES
+
+
+@condition("herdr lists its panes")
+def panes_are_listed(facts: Facts) -> Said:
+    return unknown(facts.panes) if isinstance(facts.panes, Unknown) else YES
+
+
+@condition("no second pi is on the launcher's session")
+def launcher_is_alone(facts: Facts) -> Said:
+    """Two pi on one session file interleave two branches: neither can be trusted with keys (R35, DESIGN section 7)."""
+    if isinstance(facts.panes, Unknown):
+        return unknown(facts.panes)
+    panes = [pane.id for pane in facts.panes if pane.session == facts.launcher.file]
+    if len(panes) > 1:
+        return unknown(f"panes {', '.join(sorted(panes))} are all on it")
+    return YES
+
+
+@condition(launcher_is_alone.sentence)
+def nobody_else_is_seen(facts: Facts) -> Said:
+    """For what is under way already: only a second pi that is seen holds it up."""
+    return YES if isinstance(facts.panes, Unknown) else launcher_is_alone.judge(facts)
+
+
+@condition("its pane runs its launch script")
+def runs_its_script(facts: Facts) -> Said:
+    """spec/1: "Its pane runs the child itself": the foreground holds the launch script this session wrote for it."""
+    if facts.script is None:
+        return unknown("its launch script is not known")
+    if isinstance(facts.processes, Unknown):
+        return unknown(facts.processes)
+    if any(_is_script(facts, argument) for process in facts.processes for argument in process.argv or ()):
+        return YES
+    if any(process.argv is None for process in facts.processes):
+        return unknown("the arguments of a process in its pane cannot be read")
+    return no("its launch script is not among the pane's foreground processes")
+
+
+def _is_script(facts: Facts, argument: str) -> bool:
+    # By its place under the launcher's artifacts, so that a symlink on the way there changes nothing.
+    assert facts.script is not None
+    file = re.split(r"[/\\]", facts.script.path)[-1]
+    place = f"artifacts/{facts.launcher.id}/subagent-scripts/{file}"
+    plain = argument.replace("\\", "/")
+    return argument == facts.script.path or plain == place or plain.endswith("/" + place)
+
+
+@condition("the launcher is on pi-intercom")
+def launcher_is_reachable(facts: Facts) -> Said:
+    """Without the launcher in the roster nobody could receive the report (DESIGN section 8)."""
+    if isinstance(facts.roster, Unknown):
+        return unknown(facts.roster)
+    launcher = facts.launcher
+    if any(peer.id == launcher.id or peer.pid == launcher.pid for peer in facts.roster):
+        return YES
+    return unknown("its session is not in the roster")
+
+
+@condition("pi-intercom has a session in its pane")
+def has_a_session(facts: Facts) -> Said:
+    if isinstance(facts.roster, Unknown):
+        return unknown(facts.roster)
+    return YES if facts.peer else no("no single session of the roster is in its pane")
+
+
+@condition("pi-intercom says that session is idle")
+def session_is_idle(facts: Facts) -> Said:
+    if facts.peer is None:
+        return unknown("its session is not known")
+    return YES if is_idle(facts.peer.status) else no(f"it says {facts.peer.status}")

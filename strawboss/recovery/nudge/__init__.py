@@ -1,0 +1,30 @@
+"""The nudge: a child that has finished in its own pane, and whose launcher forgot it, is asked for its report, once.
+
+`conditions` says when, `machine` is the table with the number of looks, `ask` writes the key and sends the message
+(its words are in `recovery/messages.py`). A new condition is a function in `conditions`, put into one of the groups
+there by what it costs to answer.
+"""
+
+from strawboss.recovery.machine import Machine
+from strawboss.recovery.nudge import conditions, machine
+from strawboss.recovery.nudge.ask import ask_found, nothing_to_go_on_with
+
+NUDGE = Machine(
+    name=machine.NAME,
+    table=machine.TRANSITIONS,
+    ended=machine.ENDED,
+    under_way=frozenset(),
+    last_miss=machine.LAST_MISS,
+    is_miss=conditions.is_miss,
+    by_files=conditions.BY_FILES,
+    by_roster=conditions.BY_ROSTER,
+    by_panes=conditions.BY_PANES,
+    by_processes=conditions.BY_PROCESSES,
+    before_act=(),
+    stands=machine.stands,
+    pane=lambda facts: facts.pane,
+    found=conditions.who_is_found,
+    called=lambda _: machine.NAME,
+    go_on=nothing_to_go_on_with,
+    act=ask_found,
+)

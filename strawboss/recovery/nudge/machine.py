@@ -1,0 +1,47 @@
+"""The table of the nudge, and the number that decides in it."""
+
+from __future__ import annotations
+
+from enum import Enum, StrEnum
+
+from strawboss.recovery.keys import RunKeys
+from strawboss.recovery.known import Known
+from strawboss.recovery.proof import PROVING, Stage, Table
+
+NAME = "nudge"
+LAST_MISS = (
+    4  # looks without pane, script or intercom session; given up until the next session start (spec/1)
+)
+
+
+class State(StrEnum):
+    """After the proof."""
+
+    NUDGED = "nudged"
+    SENT = "sent"
+    SEND_FAILED = "send failed"
+
+
+class Event(Enum):
+    KEY_WRITTEN = "key nudged durable"
+    ACCEPTED = "message accepted"
+    REFUSED = "message failed or outcome unknown"
+
+
+TRANSITIONS: Table = {
+    **PROVING,
+    (Stage.FOUND_TWICE, Event.KEY_WRITTEN): State.NUDGED,
+    (State.NUDGED, Event.ACCEPTED): State.SENT,
+    (State.NUDGED, Event.REFUSED): State.SEND_FAILED,
+}
+DONE = frozenset({State.NUDGED, State.SENT, State.SEND_FAILED})
+ENDED = DONE | {Stage.GIVEN_UP}
+
+
+def stands(keys: RunKeys, watched: str) -> str:
+    """Where the machine stands when the keys are read: a `nudged` key outlives every process."""
+    return State.NUDGED if keys.nudged and watched not in ENDED else watched
+
+
+def step(known: Known, run: str, event: Enum) -> None:
+    known.step(run, NAME, TRANSITIONS, event)

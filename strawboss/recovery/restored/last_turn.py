@@ -1,0 +1,24 @@
+"""How a restored child's last turn stands, and what it is to be told, by whatever road."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from strawboss.recovery import messages
+from strawboss.recovery.commands import Command, ReadTail
+from strawboss.recovery.known import Known
+from strawboss.recovery.turn import Turn, turn_of
+
+
+def read_turn(known: Known, run: str) -> Generator[Command, Any, Turn]:
+    """Read it again: somebody may have gone on with the child."""
+    tail = yield ReadTail(known.facts[run].session_file)
+    return turn_of(tail, known.settings, known.facts[run].activity, restored=True)
+
+
+def text_for(known: Known, run: str, turn: Turn) -> str:
+    at, file = messages.iso(known.now.wall), known.facts[run].session_file
+    if turn.was_cut:
+        return messages.cut_text(at, run, file, turn.at, turn.calls)
+    return messages.follow_up(at, run, file, turn.at)

@@ -1,0 +1,98 @@
+"""The table of the restored case, and the numbers that decide in it."""
+
+from __future__ import annotations
+
+from enum import Enum, StrEnum
+
+from strawboss.recovery.keys import RunKeys
+from strawboss.recovery.known import Known
+from strawboss.recovery.proof import PROVING, Finding, Stage, Table
+
+NAME = "restored"
+LAST_MISS = 8  # looks without a restored pane; given up until the next session start (spec/1)
+REACH_LOOKS = 4  # looks for a worktree child to become reachable over intercom (spec/1)
+PUTS = 3  # of the launcher's message: the first, and twice again when the session dropped it
+GONE_SECONDS = 5.0  # to wait for a closed pane to be gone (spec/1)
+POLL_SECONDS = 0.25  # between two looks whether it is
+
+
+class State(StrEnum):
+    """After the proof."""
+
+    CLOSING = "closing"
+    CONTINUED = "continued"
+    TO_TELL = "pane settled, launcher to be told"
+    TOLD = "message put"
+    FAILED = "a step failed"
+    RESUMED = "resumed"
+    GAVE_UP = "gave up"
+
+
+class Event(Enum):
+    CLOSING_WRITTEN = "key closing durable"
+    CONTINUED_WRITTEN = "key continued durable"
+    NOT_REACHABLE = "worktree child not reachable yet"
+    NOT_TOLD = "worktree child not to be told"
+    CHANGED = "pane changed or still open, key unclosed"
+    UNSEEN = "cannot be seen whether the pane is gone"
+    PANE_GONE = "pane gone"
+    STEP_FAILED = "a step failed"
+    GAVE_UP_WRITTEN = "key gaveUp durable"
+    SENT = "worktree child told, or the attempt was made"
+    PUT = "message accepted by the session"
+    NOT_NOW = "session is compacting or cannot be asked"
+    DROPPED = "message dropped by the session"
+    TAKEN = "message seen in the session, key resumed"
+
+
+# A managed-worktree run takes the road over CONTINUED, or straight to TO_TELL; never over CLOSING.
+TRANSITIONS: Table = {
+    **PROVING,
+    (Stage.WATCHING, Event.TAKEN): State.RESUMED,
+    (Stage.FOUND_ONCE, Event.TAKEN): State.RESUMED,
+    (Stage.FOUND_TWICE, Event.CLOSING_WRITTEN): State.CLOSING,
+    (Stage.FOUND_TWICE, Event.NOT_REACHABLE): Stage.FOUND_ONCE,
+    (Stage.FOUND_TWICE, Event.CONTINUED_WRITTEN): State.CONTINUED,
+    (Stage.FOUND_TWICE, Event.NOT_TOLD): State.TO_TELL,
+    (State.CLOSING, Event.CHANGED): Stage.WATCHING,
+    (State.CLOSING, Event.UNSEEN): State.CLOSING,
+    (State.CLOSING, Event.PANE_GONE): State.TO_TELL,
+    (State.CLOSING, Event.STEP_FAILED): State.FAILED,
+    (State.CLOSING, Event.TAKEN): State.RESUMED,
+    (State.CONTINUED, Event.SENT): State.TO_TELL,
+    (State.CONTINUED, Event.TAKEN): State.RESUMED,
+    (State.TO_TELL, Event.NOT_NOW): State.TO_TELL,
+    (State.TO_TELL, Event.PUT): State.TOLD,
+    (State.TO_TELL, Event.STEP_FAILED): State.FAILED,
+    (State.TO_TELL, Event.TAKEN): State.RESUMED,
+    (State.TOLD, Event.NOT_NOW): State.TOLD,
+    (State.TOLD, Event.DROPPED): State.TO_TELL,
+    (State.TOLD, Event.STEP_FAILED): State.FAILED,
+    (State.TOLD, Event.TAKEN): State.RESUMED,
+    (State.FAILED, Event.GAVE_UP_WRITTEN): State.GAVE_UP,
+    (State.FAILED, Event.TAKEN): State.RESUMED,
+    (Stage.GIVEN_UP, Finding.KEY_MISSING): Stage.WATCHING,
+    (Stage.GIVEN_UP, Event.TAKEN): State.RESUMED,
+}
+DONE = frozenset({State.RESUMED, State.GAVE_UP})
+ENDED = DONE | {Stage.GIVEN_UP}
+UNDER_WAY = frozenset({State.CLOSING, State.CONTINUED, State.TO_TELL, State.TOLD, State.FAILED})
+
+
+def stands(keys: RunKeys, watched: str) -> str:
+    """Where the machine stands when the keys are read: what is durable outlives the process that wrote it."""
+    if keys.resumed:
+        return State.RESUMED
+    if keys.gave_up is not None:
+        return State.GAVE_UP
+    if watched == State.CLOSING and keys.closing is None:
+        return Stage.WATCHING  # `unclosed` is in the file, whatever the reply to it was
+    if watched in UNDER_WAY or watched in ENDED:
+        return watched
+    if keys.closing is not None:
+        return State.CLOSING
+    return State.CONTINUED if keys.continued else watched
+
+
+def step(known: Known, run: str, event: Enum) -> None:
+    known.step(run, NAME, TRANSITIONS, event)

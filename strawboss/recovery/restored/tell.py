@@ -1,0 +1,110 @@
+"""The one message the launcher gets; `resumed` once the session has taken it (spec/1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from strawboss.recovery import messages
+from strawboss.recovery.commands import (
+    Notify,
+    Outcome,
+    ReadSession,
+    ReadTranscript,
+    Result,
+    SessionState,
+    TellLauncher,
+)
+from strawboss.recovery.evidence import Transcript
+from strawboss.recovery.journal import write_key
+from strawboss.recovery.keys import RESUMED
+from strawboss.recovery.known import Commands, Known
+from strawboss.recovery.restored.conditions import TO_GO_ON
+from strawboss.recovery.restored.fail import fail, give_up
+from strawboss.recovery.restored.machine import NAME, PUTS, Event, State, step
+from strawboss.recovery.verdict import Unknown, first_obstacle
+
+
+def tell_launcher(known: Known) -> Commands:
+    """One message for all runs that are ready for it."""
+    runs = [run for run in known.at(NAME, State.TO_TELL) if _may_be_told(known, run)]
+    if not runs:
+        return
+    state: SessionState | Unknown = yield ReadSession()
+    if isinstance(state, Unknown) or state.compacting:
+        _step_all(known, runs, Event.NOT_NOW)
+        return
+    queued = [run for run in runs if known.runs[run].handing.maybe_put and not state.idle]
+    _step_all(known, queued, Event.NOT_NOW)
+    ready = [run for run in runs if run not in queued]
+    if ready:
+        yield from _put(known, ready)
+
+
+def _put(known: Known, runs: Sequence[str]) -> Commands:
+    result: Result = yield _message(known, runs)
+    if result.outcome is Outcome.FAILED:
+        yield from _tell_failed(known, runs, result.why)
+        return
+    _step_all(known, runs, Event.PUT)
+    for run in runs:
+        known.hand(run, puts=known.runs[run].handing.puts + 1)
+    yield from _confirm(known, runs)
+
+
+def _may_be_told(known: Known, run: str) -> bool:
+    facts = known.facts[run]
+    return run not in facts.transcript.told and first_obstacle(facts, TO_GO_ON) is None
+
+
+def _message(known: Known, runs: Sequence[str]) -> TellLauncher:
+    handovers = [handover for run in runs if (handover := known.runs[run].handing.handover) is not None]
+    at = messages.iso(known.now.wall)
+    name = f"straw-boss-{int(known.now.wall * 1000)}-{runs[0]}"
+    return TellLauncher(name, tuple(runs), messages.resume_message(handovers, at))
+
+
+def _confirm(known: Known, runs: Sequence[str]) -> Commands:
+    transcript: Transcript | Unknown = yield ReadTranscript()
+    if isinstance(transcript, Unknown):
+        return
+    for run in runs:
+        if run in transcript.told:
+            yield from _taken(known, run)
+
+
+def confirm_taken(known: Known) -> Commands:
+    """Where the session has taken our message, `resumed` is due, whatever died in between."""
+    for run, facts in known.facts.items():
+        if run in facts.transcript.told and facts.keys.acted is None:
+            yield from _taken(known, run)
+
+
+def _taken(known: Known, run: str) -> Commands:
+    if (yield from write_key(known, RESUMED, run)):
+        step(known, run, Event.TAKEN)
+        known.learn(run, keys=replace(known.facts[run].keys, resumed=True))
+        known.remember(run, obstacle=None)
+
+
+def go_on_told(known: Known, run: str) -> Commands:
+    """The message was accepted and is not in the session: once the session is settled, it was dropped."""
+    state: SessionState | Unknown = yield ReadSession()
+    if isinstance(state, Unknown) or state.compacting or not state.idle:
+        step(known, run, Event.NOT_NOW)
+    elif known.runs[run].handing.puts < PUTS:
+        step(known, run, Event.DROPPED)
+    else:
+        yield from fail(known, run, "the session dropped the message about it every time")
+
+
+def _tell_failed(known: Known, runs: Sequence[str], why: str) -> Commands:
+    for run in runs:
+        yield from give_up(known, run, f"the message could not be put into the session: {why}")
+    sessions = [(known.runs[run].name, known.facts[run].session_file) for run in runs]
+    yield Notify("warning", messages.tell_failed(sessions, why))
+
+
+def _step_all(known: Known, runs: Sequence[str], event: Event) -> None:
+    for run in runs:
+        step(known, run, event)
