@@ -71,15 +71,30 @@ class KeyEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Resume:
+    """A `subagent_resume` that started a run: its tool result. `at`: its place among the entries (`results_at`)."""
+
+    run: str
+    session_file: str
+    script: str  # path of its resume script, as written
+    at: int
+    name: str = ""  # untrusted text
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """The launcher's session file, whole file, every branch.
 
     `results`, `pings`: resolved session files of children named by a `subagent_result` or `subagent_ping`.
     `torn_results`: what unreadable lines that look like a result name: resolved session files, or "" for a line in
     which no session file can be made out.
-    `torn_keys`: a line that looks like a key or message of ours cannot be read.
+    `torn_keys`: the runs that unreadable keys and messages of ours may have named: an id, the beginning of one with `*`
+    after it, `*` alone where nothing can be made out. What can only have been `seen` is not in it.
+    `launched_since`: runs launched after the last of those, which therefore none of them named.
     `told`: runs named in the details of a `straw-boss` message that the session has taken.
     `worktrees`: run ids whose `subagent` tool result speaks of a worktree, whatever became of the manifest.
+    `resumes`: in file order. `results_at`, `torn_results_at`: where a result or ping that names that session file was
+    last seen, or an unreadable one that may; places grow along the file and mean nothing else.
     """
 
     keys: tuple[KeyEntry, ...] = ()
@@ -88,7 +103,19 @@ class Transcript:
     told: frozenset[str] = frozenset()
     worktrees: frozenset[str] = frozenset()
     torn_results: frozenset[str] = frozenset()
-    torn_keys: bool = False
+    torn_keys: frozenset[str] = frozenset()
+    launched_since: frozenset[str] = frozenset()
+    resumes: tuple[Resume, ...] = ()
+    results_at: Mapping[str, int] = field(default_factory=dict)
+    torn_results_at: Mapping[str, int] = field(default_factory=dict)
+
+    def may_hold_torn_key_of(self, run: str) -> bool:
+        """Whether an unreadable key or message may have named the run."""
+        if run in self.launched_since:
+            return False
+        return any(
+            run.startswith(named[:-1]) if named.endswith("*") else run == named for named in self.torn_keys
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ MACHINES = (NUDGE, RESTORED)
 REGISTRY_READABLE = Named("look.registry_readable", "the registry can be read")
 RUNS_READABLE = Named("look.runs_readable", "the runs can be read")
 TRANSCRIPT_READABLE = Named("look.transcript_readable", "the transcript can be read")
+KEYS_READABLE = Named("look.keys_readable", "its keys can be read")
 CLOCKS_AGREE = Named("look.clocks_agree", "the clocks agree")
 # A No to one of these holds until the next session start, whatever else changes.
 SETTLING_TRACKED = (conditions.is_unreported, conditions.is_not_persistent, conditions.has_not_been_acted_on)
@@ -80,7 +81,9 @@ def _look(known: Known, registry: Registry) -> Commands:
         _see_nothing(known, obstacle, open_runs)
         return
     known.keys = dict(count_keys(transcript.keys))
-    yield from _gather(known, open_runs, registry, transcript)
+    torn = [run for run in open_runs if transcript.may_hold_torn_key_of(run)]
+    _see_nothing(known, KEYS_READABLE.unknown("a line that may hold a key of it cannot be read"), torn)
+    yield from _gather(known, [run for run in open_runs if run not in torn], registry, transcript)
     if known.memory.jumped(known.now):
         _only_observe(known)
         return
@@ -108,8 +111,6 @@ def _is_open(memory: RunMemory, tracked: bool) -> bool:
 def _transcript_obstacle(known: Known, transcript: Transcript | Unknown) -> Verdict | None:
     if isinstance(transcript, Unknown):
         return TRANSCRIPT_READABLE.unknown(transcript)
-    if transcript.torn_keys:
-        return TRANSCRIPT_READABLE.unknown("a line that may hold a key cannot be read")
     if known.memory.lost_keys(transcript.keys):
         why = "keys that were in the session file are gone: it was replaced or truncated"
         return TRANSCRIPT_READABLE.unknown(why)

@@ -178,7 +178,7 @@ class Play:
         keys = tuple(entry for run in self.runs.values() for entry in run.record.keys)
         results = frozenset(evidence.session_file(run.id) for run in self.runs.values() if run.reported)
         told = frozenset(run.id for run in self.runs.values() if run.record.told)
-        return Transcript(keys, results, told=told, torn_keys=whole == "torn")
+        return Transcript(keys, results, told=told, torn_keys=frozenset({"*"} if whole == "torn" else ()))
 
     def roster(self, _: c.ListSessions) -> Any:
         peers = [evidence.LAUNCHER_PEER]

@@ -52,7 +52,8 @@ BLIND: dict[str, dict[str, Any]] = {
     "registry": {"registry": UNKNOWN},
     "runs": {"runs": UNKNOWN},
     "transcript": {"transcript": UNKNOWN},
-    "torn key": {"transcript": Transcript((SEEN,), torn_keys=True)},
+    "torn key": {"transcript": Transcript((SEEN,), torn_keys=frozenset({"*"}))},
+    "torn key of it": {"transcript": Transcript((SEEN,), torn_keys=frozenset({RUN[:3] + "*"}))},
     "keys gone": {"transcript": Transcript()},
 }
 
@@ -68,6 +69,13 @@ def test_an_unreadable_registry_ends_the_look_with_every_run_unknown() -> None:
     assert kinds(desk.said) == [ReadRegistry, ReadRuns]
     assert (report.state, report.stranded) == ("not looked at", False)
     assert str(report.obstacle) == "the registry can be read: unknown (it cannot be read)"
+
+
+def test_a_torn_key_of_another_run_costs_this_one_nothing() -> None:
+    desk = restored()
+    desk.transcript = replace(desk.transcript, torn_keys=frozenset({"b2*", "c3d4e5f6"}))
+    [report] = desk.look().runs
+    assert report.obstacle is None
 
 
 @pytest.mark.parametrize("blind", BLIND.values(), ids=BLIND)

@@ -5,9 +5,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs.written import CHILD, entry, key, launched, message, result, text
+from runs.written import CHILD, entry, key, launched, message, result, resumed, text
 
-from strawboss.recovery.evidence import KeyEntry, Transcript
+from strawboss.recovery.evidence import KeyEntry, Resume, Transcript
 from strawboss.runs.results_and_keys import KNOWN_KEYS, Findings, matters
 
 OTHER = "/s/other.jsonl"
@@ -165,23 +165,31 @@ def test_a_result_without_its_beginning_counts_as_torn() -> None:
 
 def test_a_whole_result_glued_to_a_torn_message_counts() -> None:
     torn = text(message("assistant", content=[{"type": "text", "text": "hello"}]))[:-30]
-    assert read(torn + RESULT) == Transcript(results=frozenset({CHILD}))
+    assert read(torn + RESULT) == Transcript(results=frozenset({CHILD}), results_at={CHILD: 2})
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        key(nudged="a1"),
-        entry("custom_message", customType="straw-boss", content="", details={"runs": ["a1"]}),
-    ],
-    ids=["key", "message"],
-)
-@given(data=st.data())
-def test_a_key_or_message_of_ours_cut_anywhere_makes_the_keys_torn(record: dict, data: st.DataObject) -> None:
-    line = text(record).rstrip()
-    found = read(line[: data.draw(st.integers(1, len(line) - 1))])
-    assert found.torn_keys
-    assert (found.keys, found.told) == ((), frozenset())
+def test_a_torn_key_names_its_run_and_is_no_key() -> None:
+    found = read(text(key(nudged="a1")).rstrip()[:-20])
+    assert (found.torn_keys, found.keys) == ({"a1"}, ())
+
+
+def test_a_torn_message_may_have_named_the_runs_that_were_acted_on_before_it() -> None:
+    torn = text(entry("custom_message", customType="straw-boss", content="", details={})).rstrip()[:60]
+    before = text(key(seen="a1"), key(closing="b2"), key(seen="b2")).splitlines()
+    assert read(*before, torn, *text(key(closing="c3")).splitlines()).torn_keys == {"b2"}
+
+
+def test_a_run_launched_after_a_torn_key_was_not_named_by_it() -> None:
+    torn = text(key(nudged="a1")).rstrip()[:40]
+    found = read(*text(launched("a1")).splitlines(), torn, *text(launched("b2"), resumed("c3")).splitlines())
+    assert [found.may_hold_torn_key_of(run) for run in ("a1", "b2", "c3", "d4")] == [True, False, False, True]
+    assert read(*text(launched("b2")).splitlines(), torn).may_hold_torn_key_of("b2")
+
+
+def test_a_torn_key_of_a_full_disk_and_the_next_entries_glued_to_it_are_told_apart() -> None:
+    torn, whole = text(key(closing="a1b2c3d4")).rstrip()[:-50], text(key(nudged="b2")).rstrip()
+    found = read(torn + torn + whole + torn)
+    assert (found.torn_keys, [each.run for each in found.keys]) == ({"a1b2c3d4"}, ["b2"])
 
 
 def test_a_torn_message_of_somebody_else_tears_nothing() -> None:
@@ -196,6 +204,44 @@ def test_a_torn_message_of_somebody_else_tears_nothing() -> None:
 def test_a_torn_launch_of_a_worktree_run_still_counts_as_one() -> None:
     line = text(launched("a1", worktree={"path": "/w", "branch": "b"})).rstrip()
     assert read(line[: line.index(b'"branch"')]).worktrees == {"a1"}
+
+
+def test_a_resume_is_known_by_run_session_file_script_and_place() -> None:
+    found = said(launched("a1"), resumed("b2"), result(), resumed("c3"))
+    first, second = found.resumes
+    assert first == Resume("b2", CHILD, "/a/beta-resume-1.sh", first.at, "Beta")
+    assert first.at < found.results_at[CHILD] < second.at
+
+
+@pytest.mark.parametrize("missing", ["id", "sessionPath", "launchScriptFile"])
+def test_a_resume_that_started_nothing_is_none(missing: str) -> None:
+    assert said(resumed("b2", **{missing: None})) == Transcript()
+
+
+@pytest.mark.parametrize("later", [result(), result(kind="subagent_ping")], ids=["result", "ping"])
+def test_the_last_result_or_ping_of_a_session_file_has_a_place(later: dict) -> None:
+    found = said(result(), result(OTHER), resumed("b2"), later)
+    assert found.results_at[OTHER] < found.resumes[0].at < found.results_at[CHILD]
+
+
+def test_a_torn_result_has_a_place_too() -> None:
+    before = read(RESULT[:-3], *text(resumed("b2")).splitlines())
+    after = read(*text(resumed("b2")).splitlines(), RESULT[:-3])
+    assert before.torn_results_at[CHILD] < before.resumes[0].at
+    assert after.torn_results_at[CHILD] > after.resumes[0].at
+    assert read(RESULT[:50]).torn_results_at.keys() == {""}
+
+
+def test_a_result_without_a_session_file_may_be_that_of_a_resume_of_its_name() -> None:
+    nameless = result(None, name="Beta", error="lost its pane")
+    after, before = said(resumed("b2"), nameless), said(nameless, resumed("b2"))
+    assert after.torn_results_at[CHILD] > after.resumes[0].at
+    assert before.torn_results_at == said(resumed("b2", name="Eta"), nameless).torn_results_at == {}
+
+
+def test_a_nameless_result_of_the_one_launch_has_its_place() -> None:
+    found = said(launched("a1"), result(None, name="Beta", task="t"), resumed("b2"))
+    assert found.results_at[CHILD] < found.resumes[0].at
 
 
 def test_a_copy_does_not_share_what_it_takes_later() -> None:

@@ -63,6 +63,18 @@ def launched(run: str, file: str = CHILD, **details: Any) -> Record:
     return message("toolResult", toolCallId="c1", toolName="subagent", content=[], details=details)
 
 
+def resumed(run: str, file: str = CHILD, **details: Any) -> Record:
+    details = {
+        "id": run,
+        "name": "Beta",
+        "sessionPath": file,
+        "launchScriptFile": "/a/beta-resume-1.sh",
+        "status": "started",
+        **details,
+    }
+    return message("toolResult", toolCallId="c1", toolName="subagent_resume", content=[], details=details)
+
+
 def activity(run: str = RUN, **members: Any) -> Record:
     written = {
         "version": 1,
