@@ -10,6 +10,7 @@
 | `ListPanes` | `tuple[Pane, ...]`, or Unknown |
 | `ProcessInfo` | `tuple[Process, ...]`, or Unknown |
 | `ReadTail` | `Tail`, or Unknown |
+| `FindForks` | `Forks`, or Unknown |
 | `ReadSession` | `SessionState`, or Unknown |
 | `WriteKey` | True when the entry is in the file, False or Unknown otherwise |
 | `ClosePane` · `SendIntercom` · `TellLauncher` | `Outcome` |
@@ -82,6 +83,11 @@ class ReadTail:
 
 
 @dataclass(frozen=True, slots=True)
+class FindForks:
+    session_file: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReadSession: ...
 
 
@@ -137,6 +143,7 @@ Read = (
     | ListPanes
     | ProcessInfo
     | ReadTail
+    | FindForks
     | ReadSession
 )
 Effect = WriteKey | ClosePane | SendIntercom | TellLauncher | Notify | Pause

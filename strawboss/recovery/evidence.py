@@ -211,6 +211,7 @@ class Clock:
 
 
 Registry = frozenset[str]
+Forks = tuple[str, ...]  # newer session files whose header names this one as the parent
 Runs = Mapping[str, Activity | Unknown]
 Panes = tuple[Pane, ...]
 Processes = tuple[Process, ...]

@@ -22,9 +22,13 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Evidence that is missing or cannot be understood, and why. It stands wherever the evidence would."""
+    """Evidence that is missing or cannot be understood, and why. It stands wherever the evidence would.
+
+    `absent`: nobody runs there who could be asked, so nobody could have known anything.
+    """
 
     why: str
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
