@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from strawboss.wakeup.store.migrations import migrate
 
 # How long a statement waits for another process's transaction before the store counts as locked.
 BUSY_SECONDS = 30.0
+BETWEEN_SWITCHES = 0.01
 CONNECT_SECONDS = 5
 WRITES = "strawboss_writes"
 
@@ -130,7 +132,7 @@ def _follow_the_file(engine: Engine, path: Path) -> None:
     @event.listens_for(engine, "connect")
     def opened(connection: Any, record: Any) -> None:
         connection.isolation_level = None  # transactions are ours, see _begin
-        connection.execute("PRAGMA journal_mode=WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous=NORMAL")
         record.info["file"] = _file_id(path)
 
@@ -138,6 +140,19 @@ def _follow_the_file(engine: Engine, path: Path) -> None:
     def reused(connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001 - SQLAlchemy gives three
         if record.info.get("file") != _file_id(path):
             raise DisconnectionError("the file was replaced")  # else we would write into a deleted file
+
+
+def _write_ahead(connection: Any) -> None:
+    # SQLite gives up at once, without its busy timeout, when two switch an empty store over at the same time.
+    give_up = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(BETWEEN_SWITCHES)
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:

@@ -103,12 +103,15 @@ def test_a_step_that_fails_leaves_the_version_before_it(database: Database) -> N
         assert version(connection) == len(MIGRATIONS)
 
 
-def test_two_that_open_an_empty_store_at_once_both_find_it_whole(store_url: str) -> None:
+def opened_at_once(url: str) -> list[BaseException]:
+    """What goes wrong for four that open that store at the same moment."""
     failures: list[BaseException] = []
+    start = threading.Barrier(4)
 
     def opens() -> None:
+        start.wait()
         try:
-            open_database(store_url).close()
+            open_database(url).close()
         except BaseException as error:
             failures.append(error)
 
@@ -117,4 +120,13 @@ def test_two_that_open_an_empty_store_at_once_both_find_it_whole(store_url: str)
         opener.start()
     for opener in openers:
         opener.join()
-    assert failures == []
+    return failures
+
+
+def test_those_that_open_an_empty_store_at_once_all_find_it_whole(store_url: str) -> None:
+    assert opened_at_once(store_url) == []
+
+
+def test_those_that_make_the_same_file_a_store_at_once_wait_for_each_other(home: Path) -> None:
+    stores = [f"sqlite:///{home / str(number)}.sqlite" for number in range(20)]
+    assert [failure for store in stores for failure in opened_at_once(store)] == []
