@@ -1,13 +1,18 @@
 """What holds for all tests.
 
 Property tests draw the same examples every time: a failure is a fault of the change at hand, never of chance.
+What is `slow` comes first, so that no worker is left with it alone at the end; everything in tests/e2e is.
 """
 
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+E2E = Path(__file__).parent / "e2e"
 
 settings.register_profile(
     "strawboss",
@@ -21,3 +26,10 @@ settings.load_profile("strawboss")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background of a shell; what a test starts and interrupts must not inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if E2E in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -14,6 +14,8 @@ from e2e.pi_install import pi_binary
 
 from strawboss.pi.installation import EXTENSION
 
+pytestmark = pytest.mark.slow
+
 
 class Home:
     def __init__(self, directory: Path) -> None:

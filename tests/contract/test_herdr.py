@@ -413,6 +413,7 @@ def test_work_that_ends_unseen_is_done_and_idle_once_its_tab_is_opened(herdr, pa
     assert herdr.pane(behind)["agent_status"] == "idle"
 
 
+@pytest.mark.slow
 def test_after_a_restart_a_pane_is_the_same_pane_in_a_new_terminal_with_a_plain_pi(herdr, pane):
     start_pi(herdr, pane, "pi --model m --session elsewhere")
     tell_session(herdr, pane)
@@ -503,6 +504,7 @@ def test_a_subscriber_is_told_of_a_closed_pane(herdr, pane):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["stand-in", "real"])
 def test_the_real_pi_reports_its_work_is_cut_by_a_restart_and_comes_back_plain(kind):
     script = rules([("wait", Hang()), ("", Text("hello back"))])

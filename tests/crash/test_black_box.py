@@ -19,6 +19,8 @@ from crash.killer import END_KEYS, HERDR, PI, STRAWBOSS, Killer
 from e2e.fleet import HERDR as REAL_HERDR
 from e2e.fleet import INTERCOM, Child, Fleet, Launcher, Session
 
+pytestmark = pytest.mark.slow
+
 SEED = int(os.environ.get("STRAWBOSS_TEST_SEED", "1"))
 ROUNDS = int(os.environ.get("STRAWBOSS_TEST_ROUNDS", "3"))
 KILLS = 3  # a round

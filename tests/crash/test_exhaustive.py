@@ -8,6 +8,8 @@ from strawboss.recovery.nudge.machine import State as Nudge
 from strawboss.recovery.proof import Stage
 from strawboss.recovery.restored.machine import State as Restored
 
+pytestmark = pytest.mark.slow
+
 # A search that never gets there proves nothing: states in which some history must end a look.
 REACHED = {
     "one ordinary run, three looks": {

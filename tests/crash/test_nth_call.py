@@ -21,6 +21,8 @@ from crash.faults import ALIKE, FAULTS, Injector
 from crash.little_world import CRASH, END_KEYS, PANE, RESTART, RUNNING_LOOKS, WORKTREE, World, pane
 from runs.written import RUN, key, result
 
+pytestmark = pytest.mark.slow
+
 HEALED_AFTER = 12  # a fault from then on outlasts whatever is given up after some looks
 LOOKS = 18
 RELOADED_LOOKS = 8

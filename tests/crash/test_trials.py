@@ -1,6 +1,8 @@
 import pytest
 from crash.trials import TRIALS, caught_by
 
+pytestmark = pytest.mark.slow
+
 # What catches each; docs/assurance.md lists the same.
 CATCHES = {
     "key after effect: nudge": "I1",

@@ -17,6 +17,8 @@ from standins.model import Hang, Model, Text, rules
 from strawboss.heartbeat.layout import Worktree
 from strawboss.system.json_files import read_object
 
+pytestmark = pytest.mark.slow
+
 EXTENSION = Path(__file__).resolve().parents[2] / "strawboss" / "heartbeat" / "pi"
 WORKER = {"STRAWBOSS_AGENT_ID": "leaf-7", "STRAWBOSS_PARENT_ID": "run-42"}
 OFTEN = {"STRAWBOSS_BEAT_SECONDS": "1"}

@@ -17,6 +17,8 @@ from strawboss.heartbeat.layout import LEDGER_DIRECTORY, Worktree
 from strawboss.heartbeat.utc import format_utc, utc_now
 from strawboss.system.json_files import read_object, write_json
 
+pytestmark = pytest.mark.slow
+
 # A worker as people write one: beats, polls its inbox, acknowledges what it applies.
 WORKER = """
 import subprocess, sys, time

@@ -114,6 +114,7 @@ def test_a_running_child_is_noted_once_in_the_session_and_then_costs_nothing(dir
         assert extension.notices() == []
 
 
+@pytest.mark.slow
 def test_a_key_that_does_not_reach_the_file_is_not_written_and_warned_of_once(directory: Path) -> None:
     answers = tracked(RUN) | {"session.append": lambda _: "appended"}
     with Extension(directory, answers, HERDR_SOCKET_PATH=str(directory / "h.sock")) as extension:
@@ -167,6 +168,7 @@ def test_an_answer_that_makes_no_sense_is_unknown_and_the_looks_go_on(directory:
     assert extension.errors == ""
 
 
+@pytest.mark.slow
 def test_a_look_that_breaks_is_logged_with_its_traceback_and_the_next_one_comes(directory: Path) -> None:
     bug = directory / "bug"
     bug.mkdir()
@@ -279,6 +281,7 @@ def test_a_state_directory_that_cannot_be_used_is_one_warning(directory: Path) -
 # -- the lock --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_second_process_on_the_session_stands_by_says_so_once_and_takes_over(directory: Path) -> None:
     with Extension(directory) as second:
         with Extension(directory).starts() as first:
@@ -292,6 +295,7 @@ def test_a_second_process_on_the_session_stands_by_says_so_once_and_takes_over(d
         assert second.status()[0].startswith("strawboss: this session has launched no subagents")
 
 
+@pytest.mark.slow
 def test_after_a_reload_the_next_process_waits_for_the_one_before_without_a_word(directory: Path) -> None:
     with Extension(directory).starts() as first, Extension(directory) as second:
         first.looks()
@@ -416,6 +420,7 @@ def test_it_ends_at_once_while_the_extension_does_not_answer(directory: Path) ->
 # -- a thousand looks ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behave", [answering(b"garbage\n"), answering(b'{"id": "str'), answering()])
 def test_a_broken_herdr_leaks_no_descriptor_and_makes_no_act(directory: Path, behave: Behaviour) -> None:
     herdr = Listener(directory / "h.sock", behave)

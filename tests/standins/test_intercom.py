@@ -13,6 +13,8 @@ from standins.intercom_peer import IntercomPeer
 from standins.model import Model, Text
 from standins.short_directory import short_directory
 
+pytestmark = pytest.mark.slow
+
 EXTENSION = Path(__file__).parent / "intercom_extension"
 
 

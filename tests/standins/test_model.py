@@ -7,6 +7,8 @@ import pytest
 from e2e.pi_install import pi_binary, pi_environment
 from standins.model import Call, Calls, Fail, Hang, Model, Request, Text, instructed, rules
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ask(tmp_path):

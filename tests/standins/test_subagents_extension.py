@@ -24,6 +24,8 @@ from standins.model import Model
 
 from strawboss.runs.disk import Disk
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).resolve().parent
 EXTENSION = Path(os.environ.get("STRAWBOSS_TEST_PI_HERDR_AGENTS") or HERE / "subagents_extension")
 RUN_FILE = re.compile(

@@ -24,6 +24,8 @@ from strawboss.runs.tail import read_tail
 from strawboss.tape.play import Told, play
 from strawboss.tape.recording import Recording, RegistryFile, open_recording, read_json, read_roster
 
+pytestmark = pytest.mark.slow
+
 JUNK = (b"", b"\x00" * 64, b"[]", b"{}", b"null\n", b'{"version": 1}\n', b"\xff\xfe junk \x1b[2J\n" * 50)
 
 # Which moments of which story; a moment's damage is told in every story it is part of.

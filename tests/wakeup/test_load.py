@@ -12,9 +12,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from strawboss.wakeup.store import tasks
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.tasks import NewTask, Status
+
+pytestmark = pytest.mark.slow
 
 STAMPEDE = Path(__file__).with_name("stampede.py")
 

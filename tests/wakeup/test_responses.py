@@ -25,6 +25,8 @@ from strawboss.wakeup.store import actions, checkout, cycles, events, inbox, tas
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.tasks import NewTask, Status, Task
 
+pytestmark = pytest.mark.slow
+
 RHYTHM = Rhythm(0.5, 3.0)
 HANGS = Agent(
     "analyst", capabilities=["numbers"], command=[sys.executable, "-c", "import time; time.sleep(600)"]

@@ -28,6 +28,8 @@ from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.events import Event, history
 from strawboss.wakeup.store.tasks import Status, Task
 
+pytestmark = pytest.mark.slow
+
 OWN_TASK = re.compile(r"^# Your task, (task-\w+):.*?(?=^# |^While you work)", re.MULTILINE | re.DOTALL)
 TIMEOUT = 6.0
 PACE = ("--interval", "0.5s", "--timeout", f"{TIMEOUT}s")
