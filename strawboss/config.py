@@ -33,10 +33,13 @@ EXPECTED = {
     "nudge": "on or off",
     "restored": "on or off",
     "turn_starting_types": "a list of custom message types, for example [my_wake]",
+    "tape_mib": "how many MiB a session's tape may take, a whole number from 0 (no tape) to 4096",
+    "tapes_mib": "how many MiB all tapes together may take, a whole number from 1 to 65536",
+    "tape_days": "after how many days a tape is deleted, a number from 0.1 to 3650",
     "paths": "a mapping with herdr_socket, intercom_directory or state",
     "paths.herdr_socket": "the absolute path of herdr's socket",
     "paths.intercom_directory": "the absolute path of the directory with pi-intercom's broker.sock",
-    "paths.state": "the absolute path of a directory for logs and locks",
+    "paths.state": "the absolute path of a directory for logs, locks and tapes",
 }
 
 
@@ -60,6 +63,9 @@ class Config(msgspec.Struct, frozen=True):
     nudge: bool = True
     restored: bool = True
     turn_starting_types: frozenset[str] = frozenset()
+    tape_mib: Annotated[int, msgspec.Meta(ge=0, le=4096)] = 16
+    tapes_mib: Annotated[int, msgspec.Meta(ge=1, le=65536)] = 256
+    tape_days: Annotated[float, msgspec.Meta(ge=0.1, le=3650)] = 30
     paths: Paths = Paths()
 
     @property
@@ -93,7 +99,7 @@ def load_config(file: Path, environment: Mapping[str, str]) -> Config:
 
 
 def state_directory(config: Config, environment: Mapping[str, str]) -> Path:
-    """For logs and locks: `STRAWBOSS_STATE_DIR`, else `paths.state`, else the platform's."""
+    """For logs, locks and tapes: `STRAWBOSS_STATE_DIR`, else `paths.state`, else the platform's."""
     overridden = environment.get("STRAWBOSS_STATE_DIR", "").strip()
     return (
         Path(config.paths.state) if config.paths.state and not overridden else directories.state_directory()

@@ -52,7 +52,9 @@ def test_an_empty_file_says_nothing(file: Path, text: str) -> None:
 def test_every_key_can_be_set(file: Path) -> None:
     file.write_text(WHOLE)
     paths = Paths("/run/herdr.sock", "/run/intercom", "/var/lib/strawboss")
-    assert load_config(file, {}) == Config(30.0, "tower", False, True, frozenset({"my_wake", "other"}), paths)
+    assert load_config(file, {}) == Config(
+        30.0, "tower", False, True, frozenset({"my_wake", "other"}), paths=paths
+    )
 
 
 def test_turn_starting_types_come_beside_the_known_ones(file: Path) -> None:
@@ -117,7 +119,7 @@ def test_an_override_replaces_even_a_value_that_is_wrong(file: Path) -> None:
         ("paths: /tmp\n", ":1: paths: expected a mapping with herdr_socket"),
         (
             "paths:\n  state: [1]\n",
-            ":2: paths.state: expected the absolute path of a directory for logs and locks",
+            ":2: paths.state: expected the absolute path of a directory for logs, locks and tapes",
         ),
         ("paths:\n  state: logs\n", ":2: paths.state: expected the absolute path"),
         ("paths:\n  herdr_socket:\n", ":2: paths.herdr_socket: expected the absolute path"),

@@ -5,8 +5,6 @@ One thread, one loop. It may be killed at any point: what matters is in the sess
 
 from __future__ import annotations
 
-import hashlib
-import re
 import signal
 import sys
 import time
@@ -30,6 +28,7 @@ from strawboss.resident.log import Log
 from strawboss.resident.session import ReplacedError, Session
 from strawboss.resident.status import status_line, status_lines
 from strawboss.system import directories
+from strawboss.system.directories import file_name
 from strawboss.system.files import FILE_MODE, make_private_directory
 
 FOREVER = 3600.0  # one wait; the loop around it goes on
@@ -39,7 +38,6 @@ END_POLL_SECONDS = (
 HANDOVER_SECONDS = 2.0  # after a reload the process before this one needs a moment to end
 HANDOVER_PAUSE = 0.1
 Handler = signal.Handlers | Callable[[int, FrameType | None], None]
-PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 FIRST_LOOK = "strawboss: the first look has not been made yet"
 STANDBY = "another pi works on this very session; strawboss stands by here until it ends"
 
@@ -199,11 +197,6 @@ class Process:
 
     def _warn(self, text: str) -> None:
         self._link.ask("ui.notify", {"level": "warning", "text": text}, bool)
-
-
-def file_name(session_id: str) -> str:
-    """The id, where it can be a file's name."""
-    return session_id if PLAIN_ID.fullmatch(session_id) else hashlib.sha256(session_id.encode()).hexdigest()
 
 
 def _started(message: Message) -> Started:

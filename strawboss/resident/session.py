@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from strawboss.config import Config
+from strawboss.config import Config, state_directory
 from strawboss.pi.link import Link
 from strawboss.pi.protocol import Started
 from strawboss.recovery.commands import Command, Result
-from strawboss.recovery.evidence import Clock
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Look, Memory
 from strawboss.resident.connections import herdr_of, intercom_of
@@ -19,6 +18,10 @@ from strawboss.resident.launcher import artifacts_directory, disk_of, launcher_o
 from strawboss.resident.log import Log
 from strawboss.resident.status import log_facts
 from strawboss.runs.disk import Disk
+from strawboss.system.directories import file_name
+from strawboss.tape.lines import kept_clock
+from strawboss.tape.shelf import MIB, TAPES, Limits
+from strawboss.tape.writer import Tape
 
 
 class ReplacedError(Exception):
@@ -43,6 +46,14 @@ class Session:
         self._launcher = launcher_of(started, config, platform)
         self._herdr = herdr_of(self._launcher, config, environment)
         self._intercom = intercom_of(self._launcher, config, environment)
+        self._tape = Tape(
+            state_directory(config, environment) / TAPES,
+            file_name(started.id),
+            Limits(config.tape_mib * MIB, config.tapes_mib * MIB, config.tape_days),
+            self._launcher,
+            self._settings,
+            lambda why: log.warning("tape ended", why=why),
+        )
         self._memory = Memory()
         self._artifacts = ""
         self._disk: Disk | None = None
@@ -51,11 +62,12 @@ class Session:
 
     def look(self) -> Look:
         """One check, its commands done. What it raises, this look was not made: nothing of it is remembered."""
-        now = Clock(time.time(), time.monotonic())
+        now = kept_clock(time.time(), time.monotonic())
         effects = Effects(
             self._link, self._current_disk(), self._herdr, self._intercom, self.taken, self._log_act
         )
-        steps = look_at_runs(self._launcher, self._settings, self._memory, now)
+        look = look_at_runs(self._launcher, self._settings, self._memory, now)
+        steps = self._tape.record(look, self._memory, now)
         answer: Any = None
         while True:
             try:

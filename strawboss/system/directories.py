@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from pathlib import Path
 
 import platformdirs
+
+PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
+
+
+def file_name(session_id: str) -> str:
+    """The id, where it can be a file's name."""
+    is_plain = PLAIN_ID.fullmatch(session_id) and session_id.strip(".")
+    return session_id if is_plain else hashlib.sha256(session_id.encode()).hexdigest()
 
 
 def state_directory() -> Path:

@@ -18,7 +18,7 @@ from process_driver import SESSION, Answers, Extension, Refuse, is_method
 from runs.written import RUN, activity, header, message, script, text
 from standins.herdr.listener import Behaviour, Listener, answering, silent
 
-from strawboss.resident.process import HANDOVER_SECONDS, file_name
+from strawboss.resident.process import HANDOVER_SECONDS
 
 PROMPT_END = 4.0  # before any question's own limit of five seconds; the second itself: scripts/bench process
 
@@ -332,16 +332,6 @@ def test_a_killed_process_leaves_no_lock_behind(directory: Path) -> None:
     with Extension(directory).starts() as second:
         second.looks()
         assert second.notices() == []
-
-
-@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "", "x" * 200, "ünï", "con\n"])
-def test_a_session_id_that_is_no_file_name_becomes_one(name: str) -> None:
-    assert len(file_name(name)) == 64
-    assert file_name(name).isalnum()
-
-
-def test_an_ordinary_session_id_names_its_files() -> None:
-    assert file_name(SESSION) == SESSION
 
 
 # -- another session start -------------------------------------------------------------------------------------

@@ -29,3 +29,16 @@ def test_the_config_file_lies_in_the_config_directory(monkeypatch: pytest.Monkey
     monkeypatch.delenv("STRAWBOSS_CONFIG", raising=False)
     monkeypatch.setenv("STRAWBOSS_CONFIG_DIR", "/c")
     assert directories.config_file() == Path("/c/config.yaml")
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "", "..", ".", "x" * 200, "ünï", "con\n"])
+def test_a_session_id_that_is_no_file_name_becomes_one(name: str) -> None:
+    assert len(directories.file_name(name)) == 64
+    assert directories.file_name(name).isalnum()
+
+
+def test_an_ordinary_session_id_names_its_files() -> None:
+    assert (
+        directories.file_name("01a23392-c4f6-76a6-87c2-4d480b13177c")
+        == "01a23392-c4f6-76a6-87c2-4d480b13177c"
+    )
