@@ -23,7 +23,10 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class LaunchScript:
-    """A launch script that names its run: header and command agree (spec/1, "Its pane runs the child itself")."""
+    """A launch script that names its run: header and command agree (spec/1, "Its pane runs the child itself").
+
+    A resume script has the same shape.
+    """
 
     path: str
     name: str  # untrusted text
@@ -53,12 +56,16 @@ class Worktree:
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """What the disk says of one run. None: the file is not there. `ended`: `<session>.exit` is there."""
+    """What the disk says of one run. None: the file is not there. `ended`: `<session>.exit` is there.
+
+    `resume_script`: the script that resumed another run's session file under this run's id; `script` is Unknown then.
+    """
 
     script: LaunchScript | Unknown | None
     ended: bool | Unknown = False
     policy: Policy | Unknown | None = None
     worktree: Worktree | Unknown | None = None
+    resume_script: LaunchScript | Unknown | None = None
 
 
 @dataclass(frozen=True, slots=True)

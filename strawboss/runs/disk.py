@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from strawboss.recovery.evidence import RunFiles, Runs, Tail, Transcript
+from strawboss.recovery.evidence import LaunchScript, Policy, RunFiles, Runs, Tail, Transcript
 from strawboss.recovery.verdict import Unknown
 from strawboss.runs.activity import RUN_ID, ActivityFolder
 from strawboss.runs.foreign_files import Cache, is_there
-from strawboss.runs.script import Script
+from strawboss.runs.script import RESUMED, Script
 from strawboss.runs.script_folder import ScriptFolder
 from strawboss.runs.sidecars import EXIT_SUFFIX, MANIFEST, POLICY, POLICY_SUFFIX, read_policy, read_worktree
 from strawboss.runs.tail import read_tail
@@ -53,14 +53,22 @@ class Disk:
             return _nothing_known(Unknown("it does not have the id of a run"))
         worktree = self._worktrees.get(f"{self._manifests}/{run_id}.json")
         script = self._scripts.of(run_id)
+        if script == RESUMED:
+            resume = self._scripts.resume_of(run_id)
+            return RunFiles(RESUMED, *self._sidecars(resume), worktree, _shown(resume))
+        return RunFiles(_shown(script), *self._sidecars(script), worktree)
+
+    def _sidecars(self, script: Script | Unknown | None) -> tuple[bool | Unknown, Policy | Unknown | None]:
+        """Whether its exit sidecar is there, and its policy sidecar."""
         if not isinstance(script, Script):
             why = script or Unknown("no launch script names its session file")
-            return RunFiles(script, ended=why, policy=why, worktree=worktree)
+            return why, why
         session = self._located(script.session)
         if isinstance(session, Unknown):
-            return RunFiles(script.launch, ended=session, policy=session, worktree=worktree)
-        ended = is_there(session + EXIT_SUFFIX, "its exit sidecar")
-        return RunFiles(script.launch, ended, self._policies.get(session + POLICY_SUFFIX), worktree)
+            return session, session
+        return is_there(session + EXIT_SUFFIX, "its exit sidecar"), self._policies.get(
+            session + POLICY_SUFFIX
+        )
 
     def transcript(self) -> Transcript | Unknown:
         """What the launcher's session file says; only new bytes are read."""
@@ -76,6 +84,10 @@ class Disk:
             return str(self._locate(path))
         except (OSError, ValueError, RuntimeError):
             return Unknown("its session file has a path no file can have")
+
+
+def _shown(script: Script | Unknown | None) -> LaunchScript | Unknown | None:
+    return script.launch if isinstance(script, Script) else script
 
 
 def _nothing_known(why: Unknown) -> RunFiles:

@@ -30,7 +30,7 @@ class NotUnderstoodError(ValueError):
 
 
 class Script(NamedTuple):
-    """A launch script, the run it is for, and that run's session file as written (sidecars lie beside that path)."""
+    """A launch or resume script, the run it is for, and that run's session file as written (sidecars lie beside it)."""
 
     launch: LaunchScript
     run: str
@@ -47,6 +47,16 @@ def parse(content: bytes, path: str, resolve: Callable[[str], str]) -> Script | 
         return _script(header, environment, path, resolve)
     except (OSError, ValueError) as error:
         return Unknown(f"its launch script does not name its run: {error}")
+
+
+def parse_resume(content: bytes, path: str, resolve: Callable[[str], str]) -> Script | Unknown:
+    """The same for a resume script: Unknown when it is none, or header and command do not agree."""
+    try:
+        header, environment = _read(content)
+        _require(header[0].startswith(RESUME_TITLE), "its title is not a resume script's")
+        return _script(header, environment, path, resolve)
+    except (OSError, ValueError) as error:
+        return Unknown(f"its resume script does not name its run: {error}")
 
 
 def run_of(content: bytes) -> str | None:

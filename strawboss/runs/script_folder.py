@@ -12,10 +12,13 @@ from collections.abc import Callable
 
 from strawboss.recovery.verdict import Unknown
 from strawboss.runs.foreign_files import Cache, read_whole
-from strawboss.runs.script import RESUMED, Script, parse, run_of
+from strawboss.runs.script import RESUMED, Script, parse, parse_resume, run_of
+from strawboss.system.printable import printable
 
 WHAT = "its launch script"
+RESUME = "its resume script"
 LIMIT = 1024 * 1024  # a forked run's task is part of the command
+Parse = Callable[[bytes, str, Callable[[str], str]], Script | Unknown]
 _RESUME_NAME = re.compile(r".*resume-\d+\.sh", re.DOTALL)
 
 
@@ -25,8 +28,9 @@ class ScriptFolder:
     def __init__(self, folder: str, found: str, resolve: Callable[[str], str]) -> None:
         self._folder, self._found, self._resolve = folder, found, resolve
         self._listing: Cache[list[str]] = Cache("the folder of launch scripts", os.listdir, follow=True)
-        self._scripts: Cache[Script] = Cache(WHAT, self._read)
-        self._resumed: Cache[str] = Cache(WHAT, _resumed_run)
+        self._scripts: Cache[Script] = Cache(WHAT, lambda path: self._read(path, WHAT, parse))
+        self._resumes: Cache[Script] = Cache(RESUME, lambda path: self._read(path, RESUME, parse_resume))
+        self._resumed: Cache[str] = Cache(RESUME, _resumed_run)
 
     def of(self, run: str) -> Script | Unknown | None:
         """None: there is no script of it. Unknown: it cannot be read, does not name its run, or is a resume's."""
@@ -37,23 +41,33 @@ class ScriptFolder:
         if len(own) > 1:
             return Unknown("two scripts end in its id: its launch script does not name its run alone")
         if not own:
-            return RESUMED if run in self._resumed_runs(names) else None
+            return RESUMED if self._resumes_of(run, names) else None
         script = self._scripts.get(f"{self._found}/{own[0]}")
         if isinstance(script, Script) and script.run != run:
             return Unknown("its launch script does not name its run: its command carries another id")
         return script
 
-    def _read(self, path: str) -> Script | Unknown | None:
-        content = read_whole(path, WHAT, LIMIT)
+    def resume_of(self, run: str) -> Script | Unknown | None:
+        """The script that resumed a session file as this run. None: there is none. Unknown: torn, or not the only one."""
+        names = self._listing.get(self._found) or []
+        own = names if isinstance(names, Unknown) else self._resumes_of(run, names)
+        if isinstance(own, Unknown):
+            return own
+        if len(own) > 1:
+            return Unknown(f"two scripts resume it: {' and '.join(map(printable, sorted(own)))}")
+        return self._resumes.get(f"{self._found}/{own[0]}") if own else None
+
+    def _read(self, path: str, what: str, parse: Parse) -> Script | Unknown | None:
+        content = read_whole(path, what, LIMIT)
         if not isinstance(content, bytes):
             return content
         return parse(content, f"{self._folder}{path.removeprefix(self._found)}", self._resolve)
 
-    def _resumed_runs(self, names: list[str]) -> set[str]:
-        resumes = [f"{self._found}/{name}" for name in names if _RESUME_NAME.fullmatch(name)]
-        return {run for run in map(self._resumed.get, resumes) if isinstance(run, str)}
+    def _resumes_of(self, run: str, names: list[str]) -> list[str]:
+        resumes = (name for name in names if _RESUME_NAME.fullmatch(name))
+        return [name for name in resumes if self._resumed.get(f"{self._found}/{name}") == run]
 
 
 def _resumed_run(path: str) -> str | Unknown | None:
-    content = read_whole(path, WHAT, LIMIT)
+    content = read_whole(path, RESUME, LIMIT)
     return run_of(content) if isinstance(content, bytes) else content

@@ -10,7 +10,7 @@ starts from an empty world. `{"unknown": "why"}` may stand for any evidence. Mem
 |---|---|
 | `registry` | list of run ids |
 | `runs` | run id → activity (`phase`, `latest_event`, `updated_at`) |
-| `files` | run id → `script`, `ended`, `policy`, `worktree` |
+| `files` | run id → `script`, `ended`, `policy`, `worktree`, `resume_script` |
 | `transcript` | `keys`, `results`, `pings`, `told`, `worktrees`, `torn_results`, `torn_keys` |
 | `tails` | session file → `session_id`, `entries`, `torn` |
 | `roster`, `panes` | lists of peers, of panes |
@@ -217,6 +217,7 @@ def _files(written: Mapping[str, Any]) -> RunFiles:
         _known(written.get("ended", False), bool),
         _optional(written.get("policy"), Policy),
         _optional(written.get("worktree"), Worktree),
+        _optional(written.get("resume_script"), LaunchScript),
     )
 
 

@@ -20,18 +20,18 @@ def moment() -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def recorded(moment: Callable[[str], Path]) -> Callable[[str], Disk]:
+def recorded(moment: Callable[[str], Path]) -> Callable[..., Disk]:
     """`recorded("restart/3")` reads that moment as the launcher's disk."""
 
-    def disk(name: str) -> Disk:
+    def disk(name: str, session: str = SESSION) -> Disk:
         sessions = moment(name) / "sessions"
-        launcher = next(sessions.rglob(f"*_{SESSION}.jsonl"))
+        launcher = next(sessions.rglob(f"*_{session}.jsonl"))
         return Disk(
             f"{SESSIONS}/{launcher.relative_to(sessions)}",
-            f"{FOLDER}/artifacts/{SESSION}",
+            f"{FOLDER}/artifacts/{session}",
             lambda path: sessions / Path(path).relative_to(SESSIONS),
             str,
-            SESSION,
+            session,
         )
 
     return disk

@@ -18,10 +18,11 @@ from strawboss.runs.script import RESUMED
 
 BETA = f"{FOLDER}/2026-12-01T21-47-46-949Z_a213437c-1a54df95-6a7903a4-264c.jsonl"
 ETA = f"{FOLDER}/2026-12-01T21-48-58-530Z_4ccdd42f-2ef508f4-364f46a8-19bc.jsonl"
+SECOND = "01a23836-7b87-735d-a74e-55db259773e9"
 ALPHA = f"{FOLDER}/2026-12-01T21-46-41-492Z_4f8d9873-1df3ad48-ad93edff-c93a.jsonl"
 
 
-def test_the_recorded_restart_says_what_each_child_was_doing(recorded: Callable[[str], Disk]) -> None:
+def test_the_recorded_restart_says_what_each_child_was_doing(recorded: Callable[..., Disk]) -> None:
     runs = recorded("restart/3").runs()
     assert runs["a213437c"] == Activity("active", "tool_execution_update", 1796161668.478)
     assert {run: says.phase for run, says in runs.items()} == {
@@ -33,7 +34,7 @@ def test_the_recorded_restart_says_what_each_child_was_doing(recorded: Callable[
     }
 
 
-def test_the_recorded_runs_have_the_files_they_had(recorded: Callable[[str], Disk]) -> None:
+def test_the_recorded_runs_have_the_files_they_had(recorded: Callable[..., Disk]) -> None:
     disk = recorded("restart/3")
     path = f"{FOLDER}/artifacts/{SESSION}/subagent-scripts/beta-a213437c.sh"
     assert disk.run("a213437c") == RunFiles(
@@ -44,16 +45,33 @@ def test_the_recorded_runs_have_the_files_they_had(recorded: Callable[[str], Dis
     assert disk.run("a53a33eb").worktree == worktree
 
 
-def test_a_recorded_resumed_run_is_unknown_and_the_original_is_not_touched_by_it(
-    recorded: Callable[[str], Disk],
+def test_a_recorded_resumed_run_has_a_resume_script_and_the_original_is_not_touched_by_it(
+    recorded: Callable[..., Disk],
 ) -> None:
     disk = recorded("restart/3")
-    assert disk.run("9ced404c") == RunFiles(RESUMED, ended=RESUMED, policy=RESUMED)
+    path = f"{FOLDER}/artifacts/{SESSION}/subagent-scripts/alpha-one-resume-1796161681966.sh"
+    resume = LaunchScript(path, "Alpha One", ALPHA, "w1:p5", auto_exit=True, persistent=False)
+    assert disk.run("9ced404c") == RunFiles(RESUMED, ended=False, resume_script=resume)
     assert disk.run("4f8d9873").script.session_file == ALPHA
+    assert disk.run("4f8d9873").resume_script is None
+
+
+def test_the_recorded_second_restart_has_every_link_from_the_resume_to_its_script(
+    recorded: Callable[..., Disk],
+) -> None:
+    disk = recorded("second/2", SECOND)
+    transcript = disk.transcript()
+    [resume] = [one for one in transcript.resumes if one.run == "57060e45"]
+    script = disk.run("57060e45").resume_script
+    assert (script.path, script.session_file) == (resume.script, resume.session_file)
+    assert (script.name, script.surface) == ("Eta", "w1:pD")
+    assert transcript.results_at.get(resume.session_file, 0) < resume.at
+    [reported] = [one for one in transcript.resumes if one.run == "41207da5"]
+    assert transcript.results_at[reported.session_file] > reported.at
 
 
 def test_the_recorded_child_that_ended_by_itself_left_its_exit_sidecar(
-    recorded: Callable[[str], Disk],
+    recorded: Callable[..., Disk],
 ) -> None:
     disk = recorded("byhand/1")
     assert disk.run("4ccdd42f").script.session_file == ETA
@@ -61,12 +79,12 @@ def test_the_recorded_child_that_ended_by_itself_left_its_exit_sidecar(
     assert disk.run("cd2f2e5e").ended is False
 
 
-def test_the_recorded_result_reached_the_launcher(recorded: Callable[[str], Disk]) -> None:
+def test_the_recorded_result_reached_the_launcher(recorded: Callable[..., Disk]) -> None:
     assert recorded("deliver/2").transcript().results == {ALPHA}
     assert recorded("restart/3").transcript().worktrees == {"a53a33eb"}
 
 
-def test_the_recorded_tail_ends_in_an_open_tool_call(recorded: Callable[[str], Disk]) -> None:
+def test_the_recorded_tail_ends_in_an_open_tool_call(recorded: Callable[..., Disk]) -> None:
     tail = recorded("restart/3").tail(BETA)
     assert isinstance(tail, Tail)
     assert tail.session_id == "01a23394-0159-706f-9f29-21b263d48f80"
@@ -228,7 +246,7 @@ def test_anything_else_in_a_files_place_raises_nothing_and_is_never_waited_for(
 
 
 def test_recorded_paths_are_looked_for_in_the_moment_and_nowhere_else(
-    recorded: Callable[[str], Disk],
+    recorded: Callable[..., Disk],
 ) -> None:
     assert not Path(SESSIONS).exists()
     assert isinstance(recorded("restart/3").tail(BETA), Tail)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from runs.written import CHILD, RUN, quoted, script
 
 from strawboss.recovery.verdict import Unknown
-from strawboss.runs.script import RESUME_TITLE, RESUMED, Script, parse, run_of
+from strawboss.runs.script import RESUME_TITLE, RESUMED, Script, parse, parse_resume, run_of
 
 PATH = "/a/subagent-scripts/beta-a213437c.sh"
 
@@ -90,14 +90,34 @@ def test_a_handoff_script_carries_no_run() -> None:
     assert isinstance(read(words), Unknown)
 
 
+RESUME = (
+    script(title=RESUME_TITLE + " for").replace("cd '/w' && ", "").replace("PI_SUBAGENT_SURFACE='w1:p3' ", "")
+)
+
+
 def test_a_resume_script_is_said_to_be_one_and_still_tells_its_run() -> None:
-    resume = (
-        script(title=RESUME_TITLE + " for")
-        .replace("cd '/w' && ", "")
-        .replace("PI_SUBAGENT_SURFACE='w1:p3' ", "")
-    )
-    assert read(resume) == RESUMED
-    assert run_of(resume.encode()) == RUN
+    assert read(RESUME) == RESUMED
+    assert run_of(RESUME.encode()) == RUN
+
+
+def test_read_as_one_a_resume_script_says_what_a_launch_script_says() -> None:
+    assert parse_resume(RESUME.encode(), PATH, str) == read(script())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (RESUME_TITLE, "# Subagent launch script", "its title is not a resume script's"),
+        (f"# Session: {CHILD}", "# Session: /s/x.jsonl", "header and command name different session files"),
+        (f"PI_SUBAGENT_ID='{RUN}' ", "", "its command carries no id"),
+        ("# Surface: w1:p3\n", "", "its header has no Surface line"),
+    ],
+    ids=["title", "session", "id", "surface"],
+)
+def test_a_resume_script_that_does_not_hold_together_is_unknown(old: str, new: str, why: str) -> None:
+    assert old in RESUME
+    found = parse_resume(RESUME.replace(old, new).encode(), PATH, str)
+    assert found == Unknown(f"its resume script does not name its run: {why}")
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,43 @@ def test_a_run_that_only_resumes_another_is_said_to_do_so(folder: Path, name: st
     assert isinstance(of(folder), Script)
 
 
+def resume_of(folder: Path, run: str) -> Script | Unknown | None:
+    return ScriptFolder("/artifacts/subagent-scripts", str(folder), str).resume_of(run)
+
+
+def resume(run: str) -> str:
+    return script(run=run, title=RESUME_TITLE + " for")
+
+
+def test_a_resume_script_is_found_by_the_id_in_its_command(folder: Path) -> None:
+    (folder / f"beta-{RUN}.sh").write_text(script())
+    (folder / "beta-resume-1796161681966.sh").write_text(resume("9ced404c"))
+    found = resume_of(folder, "9ced404c")
+    assert isinstance(found, Script)
+    assert found.launch.path == "/artifacts/subagent-scripts/beta-resume-1796161681966.sh"
+    assert resume_of(folder, RUN) is None
+    assert resume_of(folder / "no such folder", "9ced404c") is None
+
+
+def test_two_resume_scripts_of_one_run_are_unknown_and_both_are_named(folder: Path) -> None:
+    for name in ("beta-resume-2.sh", "b\x1beta-resume-1.sh"):
+        (folder / name).write_text(resume("9ced404c"))
+    assert resume_of(folder, "9ced404c") == Unknown(
+        "two scripts resume it: b eta-resume-1.sh and beta-resume-2.sh"
+    )
+
+
+def test_a_resume_script_that_contradicts_itself_is_unknown(folder: Path) -> None:
+    text = resume("9ced404c").replace("# Session: ", "# Session: /elsewhere")
+    (folder / "beta-resume-1.sh").write_text(text)
+    assert isinstance(resume_of(folder, "9ced404c"), Unknown)
+
+
+def test_with_a_folder_that_is_none_a_resume_script_is_unknown_too(folder: Path) -> None:
+    (folder / "file").write_bytes(b"")
+    assert isinstance(resume_of(folder / "file", RUN), Unknown)
+
+
 def test_a_fifo_among_the_scripts_is_not_waited_for(folder: Path) -> None:
     os.mkfifo(folder / f"beta-{RUN}.sh")
     os.mkfifo(folder / "beta-resume-1.sh")
