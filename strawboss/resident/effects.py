@@ -11,7 +11,7 @@ from strawboss.pi.link import Link, Refused
 from strawboss.pi.protocol import Registry, State
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
-from strawboss.recovery.evidence import KeyEntry, Pane, Peer, Process, RunFiles, Runs, Tail, Transcript
+from strawboss.recovery.evidence import Forks, KeyEntry, Pane, Peer, Process, RunFiles, Runs, Tail, Transcript
 from strawboss.recovery.verdict import Unknown
 
 READ_BACK_SECONDS = 2.0  # pi appends before it answers; what is slower than this is not durable
@@ -24,6 +24,7 @@ class Files(Protocol):
     def run(self, run_id: str) -> RunFiles: ...
     def transcript(self) -> Transcript | Unknown: ...
     def tail(self, session_file: str) -> Tail | Unknown: ...
+    def forks(self, session_file: str) -> Forks | Unknown: ...
 
 
 class Panes(Protocol):
@@ -60,6 +61,7 @@ class Effects:
             c.ReadRun: lambda command: disk.run(command.run),
             c.ReadTranscript: lambda _: disk.transcript(),
             c.ReadTail: lambda command: disk.tail(command.session_file),
+            c.FindForks: lambda command: disk.forks(command.session_file),
             c.ListPanes: lambda _: herdr.panes(),
             c.ProcessInfo: lambda command: herdr.process_info(command.pane),
             c.ListSessions: lambda _: intercom.roster(),

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from strawboss.recovery.evidence import LaunchScript, Policy, RunFiles, Runs, Tail, Transcript
+from strawboss.recovery.evidence import Forks, LaunchScript, Policy, RunFiles, Runs, Tail, Transcript
 from strawboss.recovery.verdict import Unknown
 from strawboss.runs.activity import RUN_ID, ActivityFolder
 from strawboss.runs.foreign_files import Cache, is_there
+from strawboss.runs.forks import ForkFinder
 from strawboss.runs.script import RESUMED, Script
 from strawboss.runs.script_folder import ScriptFolder
 from strawboss.runs.sidecars import EXIT_SUFFIX, MANIFEST, POLICY, POLICY_SUFFIX, read_policy, read_worktree
@@ -41,6 +42,7 @@ class Disk:
         self._manifests = f"{folder}/worktree-runs"
         self._worktrees = Cache(MANIFEST, read_worktree)
         self._policies = Cache(POLICY, read_policy)
+        self._forks = ForkFinder(locate, resolve)
         self._transcript = TranscriptReader(str(locate(launcher_file)), resolve, session_id)
 
     def runs(self) -> Runs | Unknown:
@@ -78,6 +80,10 @@ class Disk:
         """The end of a session file, given as `resolve` gives it."""
         path = self._located(session_file)
         return path if isinstance(path, Unknown) else read_tail(path)
+
+    def forks(self, session_file: str) -> Forks | Unknown:
+        """The sessions in its folder that were forked from a session file, given as `resolve` gives it."""
+        return self._forks.of(session_file)
 
     def _located(self, path: str) -> str | Unknown:
         try:

@@ -13,6 +13,7 @@ starts from an empty world. `{"unknown": "why"}` may stand for any evidence. Mem
 | `files` | run id → `script`, `ended`, `policy`, `worktree`, `resume_script` |
 | `transcript` | `keys`, `results`, `pings`, `told`, `worktrees`, `torn_results`, `torn_keys` |
 | `tails` | session file → `session_id`, `entries`, `torn` |
+| `forks` | session file → list of forks of it; none where it is left out |
 | `roster`, `panes` | lists of peers, of panes |
 | `processes` | pane id → list of processes |
 | `outcomes` | `close`, `send`, `tell`, `key` → failed, unknown, ignored, dropped, compacting |
@@ -34,6 +35,7 @@ import msgspec
 from strawboss.recovery.evidence import (
     Activity,
     Clock,
+    Forks,
     Launcher,
     LaunchScript,
     Pane,
@@ -63,6 +65,7 @@ EMPTY: Mapping[str, Any] = {
     "files": {},
     "transcript": {},
     "tails": {},
+    "forks": {},
     "roster": NOT_RECORDED,
     "panes": NOT_RECORDED,
     "processes": {},
@@ -86,6 +89,7 @@ class State(msgspec.Struct):
     files: dict[str, dict[str, Any]]
     transcript: Any
     tails: dict[str, Any]
+    forks: dict[str, Any]
     roster: Any
     panes: Any
     processes: dict[str, Any]
@@ -106,6 +110,7 @@ class FixtureLook:
     files: Mapping[str, RunFiles]
     known_transcript: Transcript | Unknown
     tails: Mapping[str, Tail | Unknown]
+    known_forks: Mapping[str, Forks | Unknown]
     known_roster: Roster | Unknown
     known_panes: Panes | Unknown
     known_processes: Mapping[str, Processes | Unknown]
@@ -129,6 +134,9 @@ class FixtureLook:
 
     def tail(self, session_file: str) -> Tail | Unknown:
         return self.tails.get(session_file, Unknown("its session file is not recorded"))
+
+    def forks(self, session_file: str) -> Forks | Unknown:
+        return self.known_forks.get(session_file, ())
 
     def roster(self) -> Roster | Unknown:
         return self.known_roster
@@ -205,6 +213,7 @@ def _decode(
         {run: _files(one) for run, one in said.files.items()},
         _known(said.transcript, Transcript),
         {file: _known(one, Tail) for file, one in said.tails.items()},
+        {file: _known(one, tuple[str, ...]) for file, one in said.forks.items()},
         _known(said.roster, tuple[Peer, ...]),
         _known(said.panes, tuple[Pane, ...]),
         {pane: _known(one, tuple[Process, ...]) for pane, one in said.processes.items()},

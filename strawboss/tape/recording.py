@@ -30,6 +30,7 @@ from strawboss.herdr.client import Herdr
 from strawboss.intercom.shapes import Sessions, peer
 from strawboss.recovery.evidence import (
     Clock,
+    Forks,
     Launcher,
     Panes,
     Peer,
@@ -116,6 +117,9 @@ class Recording:
 
     def tail(self, session_file: str) -> Tail | Unknown:
         return self.disk.tail(session_file)
+
+    def forks(self, session_file: str) -> Forks | Unknown:
+        return self.disk.forks(session_file)
 
     def roster(self) -> Roster | Unknown:
         return read_roster(self.directory / "intercom.json")

@@ -105,6 +105,7 @@ ANSWERS: Mapping[type, Callable[[World, Any], Any]] = {
     c.ReadRun: lambda world, command: world.evidence.run(command.run),
     c.ReadTranscript: lambda world, _: world.transcript(),
     c.ReadTail: lambda world, command: world.evidence.tail(command.session_file),
+    c.FindForks: lambda world, command: world.evidence.forks(command.session_file),
     c.ListSessions: lambda world, _: world.evidence.roster(),
     c.ListPanes: lambda world, _: world.panes(),
     c.ProcessInfo: lambda world, command: world.processes(command.pane),

@@ -67,6 +67,9 @@ class World:
     def tail(self, session_file: str) -> Tail:
         return Tail(session_file, ())
 
+    def forks(self, session_file: str) -> tuple[str, ...]:
+        return (session_file,)
+
     # herdr and the broker
     def panes(self) -> tuple[Pane, ...]:
         return (Pane("w1:p1", None, None, "idle", None),)
@@ -94,6 +97,7 @@ class World:
         (c.ReadRun("a213437c"), RunFiles(Unknown("a213437c"))),
         (c.ReadTranscript(), Transcript((SEEN,))),
         (c.ReadTail("/s/x.jsonl"), Tail("/s/x.jsonl", ())),
+        (c.FindForks("/s/x.jsonl"), ("/s/x.jsonl",)),
         (c.ListPanes(), (Pane("w1:p1", None, None, "idle", None),)),
         (c.ProcessInfo("w1:p3"), (Process(1, "w1:p3"),)),
         (c.ListSessions(), (Peer("x", 1, "idle"),)),

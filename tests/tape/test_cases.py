@@ -44,6 +44,11 @@ def test_a_look_says_only_what_is_new(path: Path) -> None:
     assert (first.registry(), second.registry()) == (frozenset(), frozenset({"a"}))
 
 
+def test_a_session_file_has_the_forks_that_are_written_down_and_else_none(path: Path) -> None:
+    [look] = read(path, {"forks": {"/s/a": ["/s/b"], "/s/c": {"unknown": "torn"}}})
+    assert [look.forks(file) for file in ("/s/a", "/s/c", "/s/d")] == [("/s/b",), Unknown("torn"), ()]
+
+
 def test_a_look_may_be_taken_several_times_and_its_clock_and_start_belong_to_the_first(path: Path) -> None:
     clock = {"wall": 1, "monotonic": 2}
     looks = read(path, {"times": 3, "clock": clock, "session_start": True})
