@@ -183,7 +183,7 @@ class Launcher(Session):
         return [
             message
             for message in self.messages("subagent_result")
-            if message["details"]["sessionFile"] == str(child.session)
+            if message["details"].get("sessionFile") == str(child.session)
         ]
 
 

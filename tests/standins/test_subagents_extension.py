@@ -62,8 +62,8 @@ class Stage:
         file = self.artifacts / "subagent-activity" / f"{run}.json"
         return json.loads(file.read_text()) if file.exists() else {}
 
-    def result(self, session_file: str, words: str = "") -> dict[str, Any]:
-        """The message about a child, once the launcher's session has it."""
+    def result(self, session_file: str | None, words: str = "") -> dict[str, Any]:
+        """The message that names this session file, or none, once the launcher's session has it."""
         said = self.pi.wait_for(is_result(session_file, words), seconds=60)
         message: dict[str, Any] = said["message"]
         return message
@@ -73,12 +73,12 @@ def is_end_of(tool: str) -> Any:
     return lambda said: said["type"] == "tool_execution_end" and said["toolName"] == tool
 
 
-def is_result(session_file: str, words: str) -> Any:
+def is_result(session_file: str | None, words: str) -> Any:
     def wanted(said: dict[str, Any]) -> bool:
         message = said.get("message", {}) if said["type"] == "message_end" else {}
         named = (
             message.get("customType") == "subagent_result"
-            and message["details"]["sessionFile"] == session_file
+            and message["details"].get("sessionFile") == session_file
         )
         return named and words in message["content"]
 
@@ -166,7 +166,31 @@ def test_an_interactive_child_waits_in_its_pane_with_its_script_in_the_foregroun
     runs = disk(stage).runs()
     assert runs[details["id"]].phase == "waiting"
     stage.herdr.request("pane.close", pane_id=pane["pane_id"])
-    assert stage.result(details["sessionFile"])["details"]["exitCode"] == 1
+    stage.result(None, words='"Zeta"')
+
+
+def test_a_child_whose_pane_somebody_closed_fails_with_a_result_that_names_no_session(stage: Stage) -> None:
+    details = stage.call("subagent", name="Theta", task="SAY ready", interactive=True)
+    pane = stage.herdr.wait_for(lambda: stage.herdr.pane_on(details["sessionFile"]))
+    stage.herdr.request("pane.close", pane_id=pane["pane_id"])
+    message = stage.result(None, words='"Theta"')
+    assert message["details"]["exitCode"] == 1
+    assert message["details"]["name"] == "Theta"
+    assert "failed (exit code 1)" in message["content"]
+    assert "\nSession: " not in message["content"]
+
+
+def test_a_resumed_child_whose_pane_somebody_closed_names_its_session(
+    stage: Stage, ordinary: dict[str, Any]
+) -> None:
+    path = ordinary["sessionFile"]
+    stage.result(path)
+    stage.call("subagent_resume", sessionPath=path, name="Iota", message="SLEEP 60")
+    pane = stage.herdr.wait_for(lambda: stage.herdr.pane_on(path))
+    stage.herdr.request("pane.close", pane_id=pane["pane_id"])
+    message = stage.result(path, words='"Iota"')
+    assert message["details"]["exitCode"] == 1
+    assert f"\nSession: {path}\n" in message["content"]
 
 
 def test_a_worktree_child_has_a_manifest_and_keeps_its_pane(stage: Stage) -> None:

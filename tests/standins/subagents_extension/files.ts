@@ -16,6 +16,7 @@ export type Run = {
 	launchScriptFile: string;
 	interactive: boolean;
 	worktree?: Worktree;
+	resumed?: boolean;
 	abortController: AbortController;
 };
 export type Worktree = { path: string; workspaceId: string; paneId: string; branch: string; baseSha: string; manifestFile: string };

@@ -90,7 +90,7 @@ async function resume({ sessionPath, name = "Resume", message, autoExit = true }
 	const id = files.hex(8);
 	const surface = await openPane(name, process.cwd());
 	await shellReady(surface);
-	const one: Run = { ...begun(id, name, message ?? "", surface), sessionFile: sessionPath, interactive: !autoExit };
+	const one: Run = { ...begun(id, name, message ?? "", surface), sessionFile: sessionPath, interactive: !autoExit, resumed: true };
 	one.launchScriptFile = files.resumeScript(artifacts, one, message && files.followUpFile(artifacts, name, message));
 	await start(one);
 	return started(name, { id, name, sessionPath, launchScriptFile: one.launchScriptFile });
@@ -195,26 +195,45 @@ function errorCode(stderr: string): string {
 	}
 }
 
-/** Out of the registry first, then the message, then the pane. */
+/** The pane first, out of the registry then, the message last. Where the pane is gone already, the close fails. */
 async function settle(one: Run, ending: Ending) {
+	const failure = await closed(one, ending);
 	runtime.runningSubagents.delete(one.id);
 	const elapsed = Math.round((Date.now() - one.startTime) / 1000);
-	const told: any = ending.ping === undefined ? result(one, ending, elapsed) : ping(one, ending.ping, elapsed);
-	if (one.worktree) files.writeManifest(one.worktree.manifestFile, { state: stateAfter(ending) });
+	const told = failure ? lost(one, failure, elapsed) : ending.ping !== undefined ? ping(one, ending.ping, elapsed) : result(one, ending, elapsed);
 	runtime.pi?.sendMessage({ ...told, display: true }, { triggerTurn: true, deliverAs: "steer" });
-	if (!one.worktree) await herdr("pane", "close", one.surface).catch(() => undefined);
+}
+
+/** Why the pane could not be closed; a worktree run keeps its pane. */
+async function closed(one: Run, ending: Ending): Promise<string | undefined> {
+	if (!one.worktree) return herdr("pane", "close", one.surface).then(() => undefined, ({ message }) => message);
+	files.writeManifest(one.worktree.manifestFile, { state: stateAfter(ending) });
 }
 
 const stateAfter = ({ ping, exitCode }: Ending) => (ping !== undefined ? "needs_help" : exitCode === 0 ? "ready_for_review" : "failed");
 
 const reference = (file: string) => `\n\nSession: ${file}\nResume: pi --session ${file}`;
 
+const NEXT = "\n\nParent action: Continue the parent task using this result; do not return an empty response.";
+
 function result({ name, task, sessionFile, worktree }: Run, { exitCode, errorMessage }: Ending, elapsed: number) {
-	const how = exitCode === 0 ? `completed (${elapsed}s).` : `failed (exit code ${exitCode}).`;
-	const resultContent = files.lastAnswer(sessionFile) || errorMessage || "(no answer)";
-	const content = `Sub-agent "${name}" ${how}\n\n${resultContent}${reference(sessionFile)}`;
-	const details = { name, task, exitCode, elapsed, sessionFile, errorMessage, worktree, resultContent };
-	return { customType: "subagent_result", content, details };
+	const how = errorMessage ? `failed after ${elapsed}s (provider/agent error).` : ended(exitCode, elapsed);
+	const said = errorMessage ? `Error: ${errorMessage}` : files.lastAnswer(sessionFile) || "(no answer)";
+	const resultContent = `Sub-agent "${name}" ${how}\n\n${said}${reference(sessionFile)}`;
+	return resulting(resultContent, { name, task, exitCode, elapsed, sessionFile, errorMessage, worktree });
+}
+
+/** Of a launch this names no session at all; a resume names the one it was given. */
+function lost({ name, task, sessionFile, resumed }: Run, failure: string, elapsed: number) {
+	const said = (resumed && files.lastAnswer(sessionFile)) || `Subagent error: ${failure}`;
+	const resultContent = `Sub-agent "${name}" ${ended(1, elapsed)}\n\n${said}${resumed ? reference(sessionFile) : ""}`;
+	return resulting(resultContent, { name, task, exitCode: 1, elapsed, ...(resumed && { sessionFile }) });
+}
+
+const ended = (exitCode: number, elapsed: number) => (exitCode === 0 ? `completed (${elapsed}s).` : `failed (exit code ${exitCode}).`);
+
+function resulting(resultContent: string, details: object) {
+	return { customType: "subagent_result", content: resultContent + NEXT, details: { ...details, resultContent } };
 }
 
 function ping({ name, sessionFile, worktree }: Run, message: string, elapsed: number) {
