@@ -11,6 +11,8 @@
 | `ProcessInfo` | `tuple[Process, ...]`, or Unknown |
 | `ReadTail` | `Tail`, or Unknown |
 | `FindForks` | `Forks`, or Unknown |
+| `FindHolders` | `Holders`, or Unknown |
+| `Identify` | `Identity`, None when no process has the pid, or Unknown |
 | `ReadSession` | `SessionState`, or Unknown |
 | `WriteKey` | True when the entry is in the file, False or Unknown otherwise |
 | `ClosePane` · `SendIntercom` · `TellLauncher` | `Outcome` |
@@ -88,6 +90,19 @@ class FindForks:
 
 
 @dataclass(frozen=True, slots=True)
+class FindHolders:
+    """Which processes of this machine may be on a session file; `script`: the path of its script, or empty."""
+
+    session_file: str
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
+class Identify:
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReadSession: ...
 
 
@@ -144,6 +159,8 @@ Read = (
     | ProcessInfo
     | ReadTail
     | FindForks
+    | FindHolders
+    | Identify
     | ReadSession
 )
 Effect = WriteKey | ClosePane | SendIntercom | TellLauncher | Notify | Pause

@@ -147,6 +147,29 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
+class Holders:
+    """This machine's processes that may hold a session, by what they say of themselves.
+
+    `naming`: those whose arguments, or as a pi whose environment, name the session file or its script (pid and name).
+    `unreadable`: pids of this user's pi processes that cannot be read. `silent`: of those that can, and that say nothing
+    of their session, as pi takes its arguments away; herdr and the roster may know them by pid.
+    """
+
+    naming: tuple[Process, ...] = ()
+    unreadable: tuple[int, ...] = ()
+    silent: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which process a pid means. `started`: seconds since boot, or since the epoch where `boot` is empty."""
+
+    pid: int
+    started: float
+    boot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Peer:
     """One session of the pi-intercom roster. `pane` is set only when its herdr location is current."""
 

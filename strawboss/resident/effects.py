@@ -11,7 +11,19 @@ from strawboss.pi.link import Link, Refused
 from strawboss.pi.protocol import Registry, State
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
-from strawboss.recovery.evidence import Forks, KeyEntry, Pane, Peer, Process, RunFiles, Runs, Tail, Transcript
+from strawboss.recovery.evidence import (
+    Forks,
+    Holders,
+    Identity,
+    KeyEntry,
+    Pane,
+    Peer,
+    Process,
+    RunFiles,
+    Runs,
+    Tail,
+    Transcript,
+)
 from strawboss.recovery.verdict import Unknown
 
 READ_BACK_SECONDS = 2.0  # pi appends before it answers; what is slower than this is not durable
@@ -38,6 +50,11 @@ class Peers(Protocol):
     def send(self, session_id: str, epoch: str | None, text: str) -> Result: ...
 
 
+class Machine(Protocol):
+    def holders(self, session_file: str, script: str) -> Holders | Unknown: ...
+    def identify(self, pid: int) -> Identity | Unknown | None: ...
+
+
 class Effects:
     """`answer` gives each command its answer, as the table in `recovery/commands.py` has it. Nothing here decides.
 
@@ -51,6 +68,7 @@ class Effects:
         disk: Files,
         herdr: Panes,
         intercom: Peers,
+        machine: Machine,
         taken: Set[str],
         done: Callable[[Command, Any], None],
     ) -> None:
@@ -65,6 +83,8 @@ class Effects:
             c.ListPanes: lambda _: herdr.panes(),
             c.ProcessInfo: lambda command: herdr.process_info(command.pane),
             c.ListSessions: lambda _: intercom.roster(),
+            c.FindHolders: lambda command: machine.holders(command.session_file, command.script),
+            c.Identify: lambda command: machine.identify(command.pid),
             c.ReadSession: lambda _: self._session(),
             c.WriteKey: self._write_key,
             c.ClosePane: lambda command: herdr.close(command.pane),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from strawboss.config import Config, state_directory
+from strawboss.machine import ProcessList
 from strawboss.pi.link import Link
 from strawboss.pi.protocol import Started
 from strawboss.recovery.commands import Command, Result
@@ -64,7 +65,13 @@ class Session:
         """One check, its commands done. What it raises, this look was not made: nothing of it is remembered."""
         now = kept_clock(time.time(), time.monotonic())
         effects = Effects(
-            self._link, self._current_disk(), self._herdr, self._intercom, self.taken, self._log_act
+            self._link,
+            self._current_disk(),
+            self._herdr,
+            self._intercom,
+            ProcessList(),
+            self.taken,
+            self._log_act,
         )
         look = look_at_runs(self._launcher, self._settings, self._memory, now)
         steps = self._tape.record(look, self._memory, now)

@@ -14,6 +14,8 @@ starts from an empty world. `{"unknown": "why"}` may stand for any evidence. Mem
 | `transcript` | `keys`, `results`, `pings`, `told`, `worktrees`, `torn_results`, `torn_keys` |
 | `tails` | session file → `session_id`, `entries`, `torn` |
 | `forks` | session file → list of forks of it; none where it is left out |
+| `holders` | session file → `naming`, `unreadable`, `silent`; nobody where it is left out |
+| `identities` | pid → `pid`, `started`, `boot`; no such process where it is left out |
 | `roster`, `panes` | lists of peers, of panes |
 | `processes` | pane id → list of processes |
 | `outcomes` | `close`, `send`, `tell`, `key` → failed, unknown, ignored, dropped, compacting |
@@ -36,6 +38,8 @@ from strawboss.recovery.evidence import (
     Activity,
     Clock,
     Forks,
+    Holders,
+    Identity,
     Launcher,
     LaunchScript,
     Pane,
@@ -66,6 +70,8 @@ EMPTY: Mapping[str, Any] = {
     "transcript": {},
     "tails": {},
     "forks": {},
+    "holders": {},
+    "identities": {},
     "roster": NOT_RECORDED,
     "panes": NOT_RECORDED,
     "processes": {},
@@ -90,6 +96,8 @@ class State(msgspec.Struct):
     transcript: Any
     tails: dict[str, Any]
     forks: dict[str, Any]
+    holders: dict[str, Any]
+    identities: dict[str, Any]
     roster: Any
     panes: Any
     processes: dict[str, Any]
@@ -111,6 +119,8 @@ class FixtureLook:
     known_transcript: Transcript | Unknown
     tails: Mapping[str, Tail | Unknown]
     known_forks: Mapping[str, Forks | Unknown]
+    known_holders: Mapping[str, Holders | Unknown]
+    identities: Mapping[str, Identity | Unknown]
     known_roster: Roster | Unknown
     known_panes: Panes | Unknown
     known_processes: Mapping[str, Processes | Unknown]
@@ -137,6 +147,12 @@ class FixtureLook:
 
     def forks(self, session_file: str) -> Forks | Unknown:
         return self.known_forks.get(session_file, ())
+
+    def holders(self, session_file: str) -> Holders | Unknown:
+        return self.known_holders.get(session_file, Holders())
+
+    def identify(self, pid: int) -> Identity | Unknown | None:
+        return self.identities.get(str(pid))
 
     def roster(self) -> Roster | Unknown:
         return self.known_roster
@@ -214,6 +230,8 @@ def _decode(
         _known(said.transcript, Transcript),
         {file: _known(one, Tail) for file, one in said.tails.items()},
         {file: _known(one, tuple[str, ...]) for file, one in said.forks.items()},
+        {file: _known(one, Holders) for file, one in said.holders.items()},
+        {pid: _known(one, Identity) for pid, one in said.identities.items()},
         _known(said.roster, tuple[Peer, ...]),
         _known(said.panes, tuple[Pane, ...]),
         {pane: _known(one, tuple[Process, ...]) for pane, one in said.processes.items()},

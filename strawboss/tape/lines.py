@@ -27,6 +27,8 @@ from strawboss.recovery.commands import Command, Result, SessionState
 from strawboss.recovery.evidence import (
     Clock,
     Forks,
+    Holders,
+    Identity,
     Panes,
     Processes,
     Registry,
@@ -54,6 +56,8 @@ ANSWERS: Mapping[str, Any] = {
     "ProcessInfo": Processes | Unknown,
     "ReadTail": Tail | Unknown,
     "FindForks": Forks | Unknown,
+    "FindHolders": Holders | Unknown,
+    "Identify": Identity | Unknown | None,
     "ReadSession": SessionState | Unknown,
     "WriteKey": bool | Unknown,
     "ClosePane": Result,

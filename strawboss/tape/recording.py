@@ -54,6 +54,7 @@ SIZE_LIMIT = 64 * 1024 * 1024
 # Where recorded paths are looked for: they name the folders under which `sessions/` was recorded.
 PATH_SOURCES = ("pane-list.json", "sessions/**/subagent-scripts/*.sh", "sessions/**/worktree-runs/*.json")
 ANYWHERE = "/recorded"
+NOT_RECORDED = Unknown("the machine's processes were not recorded")
 
 
 class RegistryFile(msgspec.Struct):
@@ -120,6 +121,12 @@ class Recording:
 
     def forks(self, session_file: str) -> Forks | Unknown:
         return self.disk.forks(session_file)
+
+    def holders(self, _: str) -> Unknown:
+        return NOT_RECORDED
+
+    def identify(self, _: int) -> Unknown:
+        return NOT_RECORDED
 
     def roster(self) -> Roster | Unknown:
         return read_roster(self.directory / "intercom.json")

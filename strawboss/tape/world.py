@@ -109,6 +109,8 @@ ANSWERS: Mapping[type, Callable[[World, Any], Any]] = {
     c.ListSessions: lambda world, _: world.evidence.roster(),
     c.ListPanes: lambda world, _: world.panes(),
     c.ProcessInfo: lambda world, command: world.processes(command.pane),
+    c.FindHolders: lambda world, command: world.evidence.holders(command.session_file),
+    c.Identify: lambda world, command: world.evidence.identify(command.pid),
     c.ReadSession: lambda world, _: SessionState(
         idle=True, compacting=world.evidence.outcomes.get("tell") == "compacting"
     ),

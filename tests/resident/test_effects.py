@@ -11,7 +11,17 @@ import pytest
 from strawboss.pi.link import Link
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Outcome, Result, SessionState
-from strawboss.recovery.evidence import KeyEntry, Pane, Peer, Process, RunFiles, Tail, Transcript
+from strawboss.recovery.evidence import (
+    Holders,
+    Identity,
+    KeyEntry,
+    Pane,
+    Peer,
+    Process,
+    RunFiles,
+    Tail,
+    Transcript,
+)
 from strawboss.recovery.verdict import Unknown
 from strawboss.resident.effects import READ_BACK_SECONDS, TAKEN_SECONDS, Effects
 
@@ -35,7 +45,7 @@ class World:
 
     def effects(self) -> Effects:
         link = Link(self.read, self.write, lambda _: None, lambda _: None, lambda: self.now)
-        return Effects(link, self, self, self, self.taken, lambda *what: self.done.append(what))
+        return Effects(link, self, self, self, self, self.taken, lambda *what: self.done.append(what))
 
     def read(self, seconds: float) -> bytes | None:
         if self.pending:
@@ -70,6 +80,13 @@ class World:
     def forks(self, session_file: str) -> tuple[str, ...]:
         return (session_file,)
 
+    # the machine
+    def holders(self, session_file: str, script: str) -> Holders:
+        return Holders((Process(1, session_file + script),))
+
+    def identify(self, pid: int) -> Identity:
+        return Identity(pid, 1.5)
+
     # herdr and the broker
     def panes(self) -> tuple[Pane, ...]:
         return (Pane("w1:p1", None, None, "idle", None),)
@@ -98,6 +115,8 @@ class World:
         (c.ReadTranscript(), Transcript((SEEN,))),
         (c.ReadTail("/s/x.jsonl"), Tail("/s/x.jsonl", ())),
         (c.FindForks("/s/x.jsonl"), ("/s/x.jsonl",)),
+        (c.FindHolders("/s/x.jsonl", "/a/x.sh"), Holders((Process(1, "/s/x.jsonl/a/x.sh"),))),
+        (c.Identify(7), Identity(7, 1.5)),
         (c.ListPanes(), (Pane("w1:p1", None, None, "idle", None),)),
         (c.ProcessInfo("w1:p3"), (Process(1, "w1:p3"),)),
         (c.ListSessions(), (Peer("x", 1, "idle"),)),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strawboss.recovery.evidence import Activity, Clock, Pane
+from strawboss.recovery.evidence import Activity, Clock, Holders, Identity, Pane, Process
 from strawboss.recovery.verdict import Unknown
 from strawboss.tape.cases import EMPTY, ONCE, open_fixture
 from strawboss.tape.recorded_look import Evidence, NotARecordingError
@@ -47,6 +47,14 @@ def test_a_look_says_only_what_is_new(path: Path) -> None:
 def test_a_session_file_has_the_forks_that_are_written_down_and_else_none(path: Path) -> None:
     [look] = read(path, {"forks": {"/s/a": ["/s/b"], "/s/c": {"unknown": "torn"}}})
     assert [look.forks(file) for file in ("/s/a", "/s/c", "/s/d")] == [("/s/b",), Unknown("torn"), ()]
+
+
+def test_nobody_holds_a_session_and_no_pid_is_a_process_unless_it_is_written_down(path: Path) -> None:
+    holders = {"naming": [{"pid": 7, "name": "bash"}], "silent": [8]}
+    [look] = read(path, {"holders": {"/s/a": holders}, "identities": {"7": {"pid": 7, "started": 1.5}}})
+    assert look.holders("/s/a") == Holders((Process(7, "bash"),), silent=(8,))
+    assert look.holders("/s/b") == Holders()
+    assert [look.identify(pid) for pid in (7, 8)] == [Identity(7, 1.5), None]
 
 
 def test_a_look_may_be_taken_several_times_and_its_clock_and_start_belong_to_the_first(path: Path) -> None:
