@@ -83,7 +83,7 @@ def explain(
         )
     rows = [
         (machine, verdict.condition, verdict.answer.value, verdict.why)
-        for machine, verdicts in explain_last(looks, Settings(), run)
+        for machine, verdicts in explain_last(looks, run)
         for verdict in verdicts
     ]
     if as_json:

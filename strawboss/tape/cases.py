@@ -56,6 +56,8 @@ from strawboss.recovery.evidence import (
     Transcript,
     Worktree,
 )
+from strawboss.recovery.memory import Memory
+from strawboss.recovery.settings import Settings
 from strawboss.recovery.verdict import Unknown
 from strawboss.tape.recorded_look import Evidence, NotARecordingError
 
@@ -77,6 +79,7 @@ EMPTY: Mapping[str, Any] = {
     "processes": {},
     "outcomes": {},
 }
+DEFAULTS = Settings()
 ONCE = ("clock", "session_start", "times", "later")
 
 
@@ -125,6 +128,12 @@ class FixtureLook:
     known_panes: Panes | Unknown
     known_processes: Mapping[str, Processes | Unknown]
     later: Evidence | None = None
+    settings: Settings = DEFAULTS
+    taped: None = None
+
+    @property
+    def begins_with(self) -> Memory | None:
+        return Memory() if self.session_start else None
 
     @property
     def recorded_at(self) -> float | None:

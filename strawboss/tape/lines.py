@@ -67,6 +67,8 @@ ANSWERS: Mapping[str, Any] = {
     "Pause": float,
 }
 READS: tuple[type, ...] = get_args(c.Read)
+# What stays true of a look that did not ask again; all else is asked again before anything rests on it.
+CARRIED: tuple[type, ...] = (c.ReadRegistry, c.ReadRuns, c.ReadRun, c.ReadTranscript)
 
 
 def spoken(command: Command) -> list[Any]:

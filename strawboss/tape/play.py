@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from strawboss.recovery.commands import ClosePane, Command, WriteKey
-from strawboss.recovery.evidence import Clock
+from strawboss.recovery.commands import ClosePane, Command, Effect, Pause, WriteKey
+from strawboss.recovery.evidence import Clock, Launcher
 from strawboss.recovery.explain import Explanation, explain
 from strawboss.recovery.keys import CONTINUED, GAVE_UP, NUDGED, RESUMED
 from strawboss.recovery.look import look_at_runs
-from strawboss.recovery.memory import Look, Memory, RunReport
+from strawboss.recovery.memory import Memory, RunReport
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
+from strawboss.tape.exact import Difference, EndedError, Exact, differences
 from strawboss.tape.recorded_look import Evidence
+from strawboss.tape.recorder import Steps
+from strawboss.tape.taped_look import TapedLook
 from strawboss.tape.world import World
 
 T = TypeVar("T")
 Done = tuple[tuple[Command, Any], ...]
+# Writes looks down while they are played: the launcher, its settings, the look, its memory and whether it is another
+# process's, its clock.
+Record = Callable[[Launcher, Settings, Steps, Memory, bool, Clock], Steps]
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One look of the story: what was seen of each run, and the effects asked for with their answers."""
+    """One look of the story: what was seen of each run, and the effects asked for with their answers.
+
+    `ended`: False where the process that took it ended in it. `differs`: where it decides otherwise than its tape.
+    """
 
     number: int
     label: str
     runs: tuple[RunReport, ...]
     done: Done
+    ended: bool = True
+    differs: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +53,96 @@ class Summary:
     untouched: dict[str, str] = field(default_factory=dict)
 
 
-def play(looks: Sequence[Evidence], settings: Settings) -> tuple[list[Told], World]:
-    """Take every look 15 s apart. Raises IndexError without looks."""
-    world, memory, story = World(looks[0]), Memory(), []
-    began = looks[0].recorded_at or 0.0
-    for number, evidence in enumerate(looks, 1):
-        world.evidence, world.done = evidence, []
-        now = evidence.clock or Clock(began + number * LOOK_SECONDS, number * LOOK_SECONDS)
-        world.monotonic = now.monotonic
-        memory = Memory() if evidence.session_start else memory
-        look: Look = drive(look_at_runs(evidence.launcher, settings, memory, now), world)
-        memory = look.memory
-        story.append(Told(number, evidence.label, look.runs, tuple(world.done)))
-    return story, world
+def unrecorded(_: Launcher, __: Settings, steps: Steps, ___: Memory, ____: bool, _____: Clock) -> Steps:
+    return steps
 
 
-def explain_last(looks: Sequence[Evidence], settings: Settings, run: str) -> Explanation:
-    """Every condition of that run, as things stand at the last look, after the others were played."""
-    _, world = play(looks, settings)
-    return drive(explain(looks[-1].launcher, settings, run), world)
+def play(
+    looks: Iterable[Evidence], settings: Settings | None = None, record: Record = unrecorded
+) -> tuple[list[Told], World]:
+    """Take every look, 15 s apart where no clock is recorded. Raises StopIteration without looks.
+
+    Effects are played on the evidence; those of a tape are known. With `settings` a tape is evidence like any other.
+    """
+    given = iter(looks)
+    first = next(given)
+    player = Player(first, settings, record)
+    return [player.take(first), *map(player.take, given)], player.world
 
 
-def drive(generator: Generator[Command, Any, T], world: World) -> T:
-    """Run a check to its end in that world."""
+class Player:
+    def __init__(self, first: Evidence, settings: Settings | None, record: Record) -> None:
+        self.world = World(first)
+        self._settings, self._record = settings, record
+        self._memory = Memory()
+        self._began = first.recorded_at or 0.0
+        self._number = 0
+
+    def take(self, evidence: Evidence) -> Told:
+        self._number += 1
+        now = evidence.clock or self._due()
+        self.world.turn_to(evidence, now)
+        begins_with = evidence.begins_with
+        self._memory = self._memory if begins_with is None else begins_with
+        settings = self._settings or evidence.settings
+        steps = self._record(
+            evidence.launcher,
+            settings,
+            look_at_runs(evidence.launcher, settings, self._memory, now),
+            self._memory,
+            begins_with is not None,
+            now,
+        )
+        taped = evidence.taped
+        return (
+            self._as_taped(taped, steps)
+            if taped is not None and self._settings is None
+            else self._play(evidence, steps)
+        )
+
+    def _due(self) -> Clock:
+        return Clock(self._began + self._number * LOOK_SECONDS, self._number * LOOK_SECONDS)
+
+    def _play(self, evidence: Evidence, steps: Steps) -> Told:
+        look = drive(steps, self.world.answer)
+        self._memory = look.memory
+        return Told(self._number, evidence.label, look.runs, tuple(self.world.done))
+
+    def _as_taped(self, taped: TapedLook, steps: Steps) -> Told:
+        exact, done = Exact(taped), list[tuple[Command, Any]]()
+        try:
+            look = drive(steps, lambda command: _noted(done, command, exact.answer(command)))
+        except EndedError:
+            return Told(self._number, taped.label, taped.reported, tuple(done), ended=False)
+        exact.end()
+        self._memory = look.memory
+        asked = (exact.differs,) if exact.differs else ()
+        said = tuple(differences(taped, look.runs)) if taped.ended else ()
+        return Told(self._number, taped.label, look.runs, tuple(done), differs=asked + said)
+
+
+def _noted(done: list[tuple[Command, Any]], command: Command, answer: Any) -> Any:
+    if isinstance(command, Effect) and not isinstance(command, Pause):
+        done.append((command, answer))
+    return answer
+
+
+def explain_last(looks: Sequence[Evidence], run: str, settings: Settings | None = None) -> Explanation:
+    """Every condition of that run at the last look, as things stood before it did anything."""
+    last = looks[-1]
+    if last.taped is not None:
+        return explain_look(last, World(last), run, settings)
+    _, world = play(looks[:-1], settings) if len(looks) > 1 else ((), World(last))
+    world.turn_to(last, Clock(0, 0))
+    return explain_look(last, world, run, settings)
+
+
+def explain_look(look: Evidence, world: World, run: str, settings: Settings | None = None) -> Explanation:
+    return drive(explain(look.launcher, settings or look.settings, run), world.answer)
+
+
+def drive(generator: Generator[Command, Any, T], answer_to: Callable[[Command], Any]) -> T:
+    """Run a look to its end with these answers."""
     answer = None
     while True:
         try:
@@ -72,7 +150,7 @@ def drive(generator: Generator[Command, Any, T], world: World) -> T:
         except StopIteration as stop:
             result: T = stop.value
             return result
-        answer = world.answer(command)
+        answer = answer_to(command)
 
 
 def summarize(story: Sequence[Told]) -> Summary:

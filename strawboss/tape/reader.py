@@ -3,90 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from strawboss.recovery.evidence import Clock, Launcher
-from strawboss.recovery.memory import Memory, RunReport
+from strawboss.recovery.memory import Memory
 from strawboss.recovery.settings import Settings
 from strawboss.recovery.verdict import Unknown
 from strawboss.tape.codec import NotReadableError, typed
 from strawboss.tape.delta import changed
-from strawboss.tape.lines import ANSWERS, FORMAT, decode
+from strawboss.tape.lines import CARRIED, FORMAT, decode
 from strawboss.tape.recorded_look import NotARecordingError
 from strawboss.tape.shelf import segments_of
+from strawboss.tape.taped_look import Segment, Spoken, TapedLook, key_of
 
-Spoken = list[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """What a segment begins with. `memory`: Unknown where this version cannot read it; a look then begins with none."""
-
-    file: Path
-    launcher: Launcher
-    settings: Settings
-    memory: Memory | Unknown
-    every: int  # milliseconds between two looks that are due
-    strawboss: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TapedLook:
-    """One look. `asked`: its commands, `answers` theirs, as plain data; the last command may have none.
-
-    `before`: what was known before it did anything, by `key_of` the command; `reports`: what it said of each run, or
-    the look before it where it has not `ended`, because the process did. `is_first`: of its segment.
-    """
-
-    segment: Segment
-    clock: Clock
-    asked: tuple[Spoken, ...] = ()
-    answers: tuple[Any, ...] = ()
-    before: Mapping[str, Any] = field(default_factory=dict)
-    reports: Mapping[str, Any] = field(default_factory=dict)
-    ended: bool = False
-    is_first: bool = False
-
-    def known(self, name: str, **members: object) -> Any:
-        """The answer to a command before anything was done, as the core takes it."""
-        spoken = [name, members] if members else [name]
-        key = key_of(spoken)
-        if key not in self.before:
-            return Unknown("it was not asked for")
-        return answer_of(spoken, self.before[key])
-
-    @property
-    def runs(self) -> tuple[RunReport, ...]:
-        """Raises NotReadableError for what another version reports."""
-        return tuple(typed(one, RunReport) for one in self.reports.values())
-
-
-def key_of(spoken: Spoken) -> str:
-    return repr(spoken)
-
-
-def answer_of(spoken: Spoken, answer: Any) -> Any:
-    """An answer as the core takes it; Unknown for one that this version cannot read."""
-    shape = ANSWERS.get(str(spoken[0]))
-    try:
-        return typed(answer, shape)
-    except NotReadableError as error:
-        return Unknown(f"the tape has an answer that cannot be read: {error}")
+CARRIED_NAMES = frozenset(one.__name__ for one in CARRIED)
+# What a line may be wrong in: it is torn, or not a line of a tape, or another version's.
+FAULTS = (ValueError, TypeError, AttributeError, LookupError)
 
 
 def read_session(session: Path) -> Iterator[TapedLook]:
     """All looks of a session's tape, oldest first; a segment that is gone or unreadable meanwhile is left out."""
     for file in segments_of(session):
         try:
-            yield from read_segment(file)
+            yield from read_tape(file)
         except NotARecordingError:
             continue
 
 
-def read_segment(file: Path) -> Iterator[TapedLook]:
-    """The looks of one segment; raises NotARecordingError when it does not begin as one."""
+def read_tape(file: Path) -> Iterator[TapedLook]:
+    """The looks of one file, which may hold several segments; raises NotARecordingError when it does not begin as one."""
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -100,23 +47,29 @@ def whole_lines(content: bytes) -> list[bytes]:
 
 
 def read_lines(file: Path, lines: Iterable[bytes]) -> Iterator[TapedLook]:
-    given = iter(lines)
-    try:
-        header = decode(next(given))
-        reading = Reading(_segment(file, header))
-        reading.know(header.get("known", []))
-    except StopIteration:
-        return
-    except (ValueError, TypeError, AttributeError, LookupError) as error:
-        raise NotARecordingError(f"{file}: not a tape: {error}") from error
-    for line in given:
+    """Behind a line that is no record nothing is read until another segment begins."""
+    reading: Reading | None = None
+    for number, line in enumerate(lines):
+        looks: list[TapedLook] = []
         try:
-            looks = list(reading.take(decode(line)))
-        except (ValueError, TypeError, AttributeError, LookupError):
-            break
+            said = decode(line)
+            if isinstance(said, dict) and "format" in said:
+                looks, reading = _left_of(reading), Reading(_segment(file, said), said.get("known", []))
+            elif reading is not None:
+                looks = list(reading.take(said))
+        except FAULTS as error:
+            looks, reading = _left_of(reading), None
+            if number == 0:
+                raise NotARecordingError(f"{file}: not a tape: {error}") from error
+        if number == 0 and reading is None:
+            raise NotARecordingError(f"{file}: not a tape: it does not begin with a segment")
         yield from looks
-    if (last := reading.unended()) is not None:
-        yield last
+    yield from _left_of(reading)
+
+
+def _left_of(reading: Reading | None) -> list[TapedLook]:
+    last = reading.last if reading else None
+    return [] if last is None or last.ended else [last]
 
 
 def _segment(file: Path, header: Any) -> Segment:
@@ -141,19 +94,17 @@ def _memory(written: Any) -> Memory | Unknown:
 
 
 class Reading:
-    """A segment so far: each line changes what is known."""
+    """A segment so far: each line changes what is known. `last`: the look under way, or the last that ended."""
 
-    def __init__(self, segment: Segment) -> None:
-        self._known: dict[str, Any] = {}
+    def __init__(self, segment: Segment, known: list[Any]) -> None:
+        self._known: dict[str, Any] = {key_of(spoken): answer for spoken, answer in known}
         self._reports: Mapping[str, Any] = {}
         self._asked: list[Spoken] = []
-        self._last = TapedLook(segment, Clock(0, 0), is_first=True, ended=True)
-        self._looks = 0
         self._first_answers: set[str] = set()
+        self._carried = dict(self._known)
+        self._looks = 0
         self._is_quiet = False
-
-    def know(self, pairs: list[Any]) -> None:
-        self._known = {key_of(spoken): answer for spoken, answer in pairs}
+        self.last = TapedLook(segment, Clock(0, 0), ended=True)
 
     def take(self, line: Any) -> Iterator[TapedLook]:
         """The looks that have ended with this line: its own, and one that was given up before it."""
@@ -161,25 +112,22 @@ class Reading:
             yield self._quiet(line)
             return
         if "at" in line:
-            if not self._last.ended:
-                yield self._last
+            if not self.last.ended:
+                yield self.last
             wall, monotonic = line["at"]
             self._begin(Clock(float(wall), float(monotonic)))
-        elif self._last.ended:
+        elif self.last.ended:
             raise NotReadableError("a look goes on that has ended")
         self._go_on(line)
-        if self._last.ended:
-            yield self._last
-
-    def unended(self) -> TapedLook | None:
-        return None if self._last.ended else self._last
+        if self.last.ended:
+            yield self.last
 
     def _begin(self, clock: Clock) -> None:
         self._first_answers, self._is_quiet = set(), False
-        self._last = TapedLook(
-            self._last.segment,
+        self.last = TapedLook(
+            self.last.segment,
             clock,
-            before=dict(self._known),
+            before=dict(self._carried),
             reports=self._reports,
             is_first=self._looks == 0,
         )
@@ -188,14 +136,14 @@ class Reading:
     def _go_on(self, line: dict[str, Any]) -> None:
         self._asked = changed(self._asked, line.get("asked"))
         ended = "runs" in line
-        answers, before = list(self._last.answers), dict(self._last.before)
+        answers, before = list(self.last.answers), dict(self.last.before)
         answered = len(self._asked) - (0 if ended else 1)
         for place in range(len(answers), answered):
             answers.append(self._answer(place, line.get("answers", {}), before))
         if ended:
             self._reports = changed(dict(self._reports), line["runs"])
-        self._last = replace(
-            self._last,
+        self.last = replace(
+            self.last,
             asked=tuple(self._asked),
             answers=tuple(answers),
             before=before,
@@ -211,19 +159,21 @@ class Reading:
             before[key] = answer
         self._first_answers.add(key)
         self._known[key] = answer
+        if self._asked[place][0] in CARRIED_NAMES:
+            self._carried[key] = answer
         return answer
 
     def _quiet(self, line: int | list[int]) -> TapedLook:
         wall, monotonic = line if isinstance(line, list) else (line, line)
-        last, every = self._last, self._last.segment.every
+        last, every = self.last, self.last.segment.every
         clock = Clock(_later(last.clock.wall, every + wall), _later(last.clock.monotonic, every + monotonic))
         if self._is_quiet:
-            self._last = replace(last, clock=clock)
+            self.last = replace(last, clock=clock)
         else:
             self._begin(clock)
             self._go_on({"runs": {}})
             self._is_quiet = True
-        return self._last
+        return self.last
 
 
 def _later(seconds: float, milliseconds: int) -> float:

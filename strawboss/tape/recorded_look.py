@@ -20,7 +20,10 @@ from strawboss.recovery.evidence import (
     Tail,
     Transcript,
 )
+from strawboss.recovery.memory import Memory
+from strawboss.recovery.settings import Settings
 from strawboss.recovery.verdict import Unknown
+from strawboss.tape.taped_look import TapedLook
 
 
 class NotARecordingError(Exception):
@@ -28,7 +31,10 @@ class NotARecordingError(Exception):
 
 
 class Evidence(Protocol):
-    """One recorded look. `outcomes`: how its effects end where not as asked (see `looks`).
+    """One recorded look. `begins_with`: the memory of another process that takes it, or of a tape's segment.
+
+    `taped`: it is on a tape, so that its answers are known in order.
+    `outcomes`: how its effects end where not as asked (see `looks`).
 
     `later`: what is to be seen once a key was written in this look, when that is something else.
     """
@@ -42,7 +48,11 @@ class Evidence(Protocol):
     @property
     def recorded_at(self) -> float | None: ...  # epoch seconds
     @property
-    def session_start(self) -> bool: ...
+    def settings(self) -> Settings: ...
+    @property
+    def begins_with(self) -> Memory | None: ...
+    @property
+    def taped(self) -> TapedLook | None: ...
     @property
     def outcomes(self) -> Mapping[str, object]: ...
     @property

@@ -42,6 +42,7 @@ from strawboss.recovery.evidence import (
     Tail,
     Transcript,
 )
+from strawboss.recovery.settings import Settings
 from strawboss.recovery.verdict import Unknown
 from strawboss.runs import Disk
 from strawboss.tape.recorded_look import NotARecordingError
@@ -55,6 +56,7 @@ SIZE_LIMIT = 64 * 1024 * 1024
 PATH_SOURCES = ("pane-list.json", "sessions/**/subagent-scripts/*.sh", "sessions/**/worktree-runs/*.json")
 ANYWHERE = "/recorded"
 NOT_RECORDED = Unknown("the machine's processes were not recorded")
+DEFAULTS = Settings()
 
 
 class RegistryFile(msgspec.Struct):
@@ -78,7 +80,9 @@ class Recording:
     disk: Disk
     resolve: Callable[[str], str]
     clock: Clock | None = None
-    session_start: bool = False
+    settings: Settings = DEFAULTS
+    begins_with: None = None
+    taped: None = None
 
     @property
     def label(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
-from strawboss.recovery.evidence import KeyEntry, Panes, Processes, Transcript
+from strawboss.recovery.evidence import Clock, KeyEntry, Panes, Processes, Transcript
 from strawboss.recovery.verdict import Unknown
 from strawboss.tape.recorded_look import Evidence
 
@@ -26,6 +26,10 @@ class World:
     told: set[str] = field(default_factory=set)
     closed: set[str] = field(default_factory=set)
     done: list[tuple[Command, Any]] = field(default_factory=list)
+
+    def turn_to(self, evidence: Evidence, now: Clock) -> None:
+        """The next look begins."""
+        self.evidence, self.monotonic, self.done = evidence, now.monotonic, []
 
     def answer(self, command: Command) -> Any:
         answer = ANSWERS[type(command)](self, command)

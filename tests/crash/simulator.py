@@ -6,7 +6,7 @@ a record of what really happened to each run beside the keys in the session.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,9 +24,11 @@ from crash.judge import (
 
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
-from strawboss.recovery.evidence import KeyEntry, Pane, Process, RunFiles, Transcript
+from strawboss.recovery.evidence import Clock, KeyEntry, Pane, Process, RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
+from strawboss.tape.recorder import Steps
+from strawboss.tape.writer import Tape
 
 ON_SESSION = frozenset({"child", "restored", "person", "resumed"})
 FAIR_LOOKS = 9  # eight misses give up, and one look to take a close back
@@ -80,6 +82,8 @@ class World:
     monotonic: float = 0.0
     wall: float = 0.0
     made: int = 1  # w1:p1 is the launcher's
+    tapes: Callable[[], Tape] | None = None  # a process begins another one
+    tape: Tape | None = None
 
     # -- what people, herdr and pi do ----------------------------------------------------------------------------
 
@@ -104,7 +108,7 @@ class World:
 
     def reload(self) -> None:
         """A new session start; what the session has queued stays queued."""
-        self.memory = Memory()
+        self.memory, self.tape = Memory(), None
         for child in self.children.values():
             child.record = child.record.at_session_start()
 
@@ -128,7 +132,7 @@ class World:
             child.record = child.record.at_look_start()
         now = evidence.clock(self.monotonic, wall=self.wall)
         script: list[tuple[Command, Any]] = []
-        steps = look_at_runs(evidence.LAUNCHER, evidence.SETTINGS, self.memory, now)
+        steps = self._on_tape(look_at_runs(evidence.LAUNCHER, evidence.SETTINGS, self.memory, now), now)
         answer: Any = None
         while True:
             try:
@@ -143,6 +147,12 @@ class World:
             is_no_typing(command)
             answer = ANSWERS[type(command)](self, command)
             script.append((command, answer))
+
+    def _on_tape(self, steps: Steps, now: Clock) -> Steps:
+        if self.tapes is None:
+            return steps
+        self.tape = self.tape or self.tapes()
+        return self.tape.record(steps, self.memory, now)
 
     def _decides_the_same(self, now: Any, script: Sequence[tuple[Command, Any]]) -> None:
         """I3: the same evidence, listed the other way round, and the same commands in the same order."""

@@ -13,8 +13,9 @@ from recovery.desk import Desk
 from strawboss.recovery.commands import Command
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Look
-from strawboss.tape.reader import TapedLook, read_session
+from strawboss.tape.reader import read_session
 from strawboss.tape.shelf import Limits
+from strawboss.tape.taped_look import TapedLook
 from strawboss.tape.writer import Tape
 
 SESSION = "boss"

@@ -39,7 +39,7 @@ def test_each_look_is_on_it_with_its_commands_answers_clock_and_reports(shelf: P
         written = taped.read()[-1]
         assert (len(taped.read()), written.clock, written.ended) == (number, now(number), True)
         assert names(written) == [type(command).__name__ for command in taped.desk.said]
-        assert written.runs == look.runs
+        assert written.reported == look.runs
     assert taped.complaints == []
 
 
