@@ -209,12 +209,15 @@ class Entry:
 class Tail:
     """The end of a session file, oldest first: it holds the last assistant message unless the file has none.
 
-    `session_id`: the id in the file's header. `torn`: the last line is there but cannot be read.
+    `session_id`: the id in the file's header. `torn`: the last line is there but cannot be read. `size` in bytes and
+    `changed_at` in epoch seconds, as they were when it was read: whoever works on the session lets them grow.
     """
 
     session_id: str
     entries: tuple[Entry, ...]
     torn: bool = False
+    size: int = 0
+    changed_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ starts from an empty world. `{"unknown": "why"}` may stand for any evidence. Mem
 | `runs` | run id → activity (`phase`, `latest_event`, `updated_at`) |
 | `files` | run id → `script`, `ended`, `policy`, `worktree`, `resume_script` |
 | `transcript` | `keys`, `results`, `pings`, `told`, `worktrees`, `torn_results`, `torn_keys` |
-| `tails` | session file → `session_id`, `entries`, `torn` |
+| `tails` | session file → `session_id`, `entries`, `torn`, `size`, `changed_at` |
 | `forks` | session file → list of forks of it; none where it is left out |
 | `holders` | session file → `naming`, `unreadable`, `silent`; nobody where it is left out |
 | `identities` | pid → `pid`, `started`, `boot`; no such process where it is left out |

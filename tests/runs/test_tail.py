@@ -43,7 +43,15 @@ def test_a_small_file_is_read_whole_oldest_first(path: Path) -> None:
 
 
 def test_a_session_without_entries_has_an_empty_tail(path: Path) -> None:
-    assert read(path) == Tail(SESSION, ())
+    found = read(path)
+    assert isinstance(found, Tail)
+    assert (found.session_id, found.entries, found.torn) == (SESSION, (), False)
+
+
+def test_its_size_and_the_time_of_its_last_change_tell_that_it_grows(path: Path) -> None:
+    found = read(path, text(USER))
+    assert isinstance(found, Tail)
+    assert (found.size, found.changed_at) == (path.stat().st_size, path.stat().st_mtime)
 
 
 @pytest.fixture
@@ -72,7 +80,21 @@ def test_wherever_the_pieces_meet_every_line_is_read_once(
 @pytest.mark.usefixtures("small")
 def test_without_an_assistant_message_within_the_limit_it_is_unknown(path: Path) -> None:
     steps = chain(ASKED, *(message("toolResult", content="x" * 1000) for _ in range(100)))
-    assert isinstance(read(path, text(*steps)), Unknown)
+    assert read(path, text(*steps)) == Unknown("its session file has no assistant message in its last 0 MiB")
+
+
+@pytest.mark.usefixtures("small")
+def test_a_line_too_long_to_be_held_is_unknown(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail, "LONGEST", 16 * 1024)
+    long = message("toolResult", "a", "r", toolCallId="c1", content="x" * 30_000)
+    assert read(path, text(USER, ASKED, long)) == Unknown("its session file has a line of more than 0 MiB")
+    assert ids(read(path, text(USER), text(long), text(ASKED)))[-1] == "a"
+
+
+def test_more_than_64_mib_after_the_last_assistant_message_are_read_on(path: Path) -> None:
+    large = [message("toolResult", content="x" * 6_000_000) for _ in range(12)]
+    found = read(path, text(*chain(USER, ASKED, *large)))
+    assert [each.id for each in found.entries if each.role == "assistant"] == ["a"]
 
 
 @pytest.mark.usefixtures("small")
