@@ -31,6 +31,7 @@ INTEGRATION_LINE = "HERDR_INTEGRATION_VERSION="
 REGISTRY_WORDS = ("pi-subagents/runtime", "runningSubagents")
 SOURCE_LIMIT = 2 * 1024 * 1024
 PYTHON_SECONDS = 20.0
+NOT_YET = "a process starts with a session's first subagent; /strawboss in pi tells whether it is off"
 
 
 class Health(Enum):
@@ -281,7 +282,10 @@ def locks(patient: Patient) -> Finding:
         return Finding(
             "lock", Health.FIX, f"locks in {directory} exclude nobody", "set paths.state to a local disk"
         )
-    return Finding("lock", Health.OK, f"locks work; {held} sessions are being watched now")
+    watched = (
+        f"{held} sessions are being watched now" if held else f"no session is being watched now ({NOT_YET})"
+    )
+    return Finding("lock", Health.OK, f"locks work; {watched}")
 
 
 def _is_held(file: Path) -> bool:

@@ -193,6 +193,7 @@ def test_locks_are_tried_and_the_held_ones_counted(patient: Make, place: Path) -
     assert finding.health is Health.OK
     assert finding.text == "locks work; 1 sessions are being watched now"
     assert sorted(file.name for file in locks.iterdir()) == ["held.lock", "left-behind.lock"]
+    assert "no session is being watched now (a process starts with" in doctor.locks(patient()).text
 
 
 def test_a_place_where_no_lock_can_be_taken_is_told(patient: Make, place: Path) -> None:

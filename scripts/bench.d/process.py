@@ -274,7 +274,8 @@ class Running:
     def _hear(self) -> dict[str, Any]:
         assert self._child.stdout
         asked: dict[str, Any] = json.loads(self._child.stdout.readline())
-        self._say({"id": asked["id"], "result": self._place.answer(asked["method"])})
+        if "id" in asked:
+            self._say({"id": asked["id"], "result": self._place.answer(asked["method"])})
         return asked
 
     def _say(self, message: dict[str, Any]) -> None:

@@ -8,6 +8,9 @@
 | `session.tell {id, runs, text}` | `"told"`, or `"compacting"`: not now |
 | `ui.notify {level, text}` · `ui.status {text or null}` | `true` |
 
+The process says `process.looks {every}`: the seconds between two looks, 0 when it makes none. The extension takes the
+requests of a look as its sign, and replaces a process that gives none for four such intervals.
+
 The extension says `session.started`, `session.entry`, `session.settled`, `session.ended`, and asks `status`.
 """
 
@@ -74,6 +77,10 @@ class State(msgspec.Struct, frozen=True):
 
 def request(number: int, method: str, params: Mapping[str, object]) -> bytes:
     return _line({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+def notification(method: str, params: Mapping[str, object]) -> bytes:
+    return _line({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 def answer(number: int, result: object) -> bytes:

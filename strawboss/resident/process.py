@@ -37,6 +37,12 @@ END_POLL_SECONDS = (
 )
 HANDOVER_SECONDS = 2.0  # after a reload the process before this one needs a moment to end
 HANDOVER_PAUSE = 0.1
+LONGEST_LOOK_SECONDS = (
+    20.0  # neighbours that are slow to answer; however short the interval, such a look is no hang
+)
+HANGS_AFTER = 4  # intervals without a look; the extension counts them
+# A child that was just launched has not said anything yet: until one has, the looks come sooner, so many times.
+SOON_SECONDS, SOON_LOOKS = 1.0, 10
 Handler = signal.Handlers | Callable[[int, FrameType | None], None]
 FIRST_LOOK = "strawboss: the first look has not been made yet"
 STANDBY = "another pi works on this very session; strawboss stands by here until it ends"
@@ -133,8 +139,10 @@ class Process:
     def _stay_off(self, why: str, *, warn: bool) -> None:
         self._note = f"strawboss is off: {why}"
         self.log.warning("off", why=why)
+        self._looks_every(0)
         if warn:
             self._warn(self._note)
+        self._show(self._note)
         self._link.wait(FOREVER, self._is_replaced)
 
     @contextmanager
@@ -146,7 +154,9 @@ class Process:
         while not (_is_taken(lock) or self._is_replaced()):
             if not standing_by and time.monotonic() > patience:
                 standing_by, self._note = True, f"strawboss: {STANDBY}"
+                self._looks_every(0)
                 self._warn(self._note)
+                self._show(self._note)
             self._link.wait(interval if standing_by else HANDOVER_PAUSE, self._is_replaced)
         try:
             yield
@@ -155,12 +165,20 @@ class Process:
 
     def _watch(self, started: Started, config: Config) -> None:
         """A look at once, then one every interval on the monotonic clock."""
+        self._looks_every(max(config.interval, LONGEST_LOOK_SECONDS / HANGS_AFTER))
+        soon = SOON_LOOKS
         while not self._is_replaced():
             began = time.monotonic()
             self._session = self._session or self._try_to_begin(started, config)
             if self._session is not None:
                 self._try_to_look(self._session)
-            self._link.wait(max(began + config.interval - time.monotonic(), 0), self._is_replaced)
+            soon = max(soon - 1, 0) if self._look and not self._look.runs else 0
+            pause = min(SOON_SECONDS, config.interval) if soon else config.interval
+            self._link.wait(max(began + pause - time.monotonic(), 0), self._is_replaced)
+
+    def _looks_every(self, seconds: float) -> None:
+        """What the extension is to expect, and to replace this process for when it does not come; 0: no looks."""
+        self._link.send(protocol.notification("process.looks", {"every": seconds}))
 
     def _try_to_begin(self, started: Started, config: Config) -> Session | None:
         """Nothing can be compared with a session file that cannot be looked for; it is tried again."""
@@ -185,6 +203,7 @@ class Process:
         except Exception:
             self.log.failed("look failed")
             self._look, self._note = None, f"strawboss: the last look failed; see {self.log.file}"
+            self._show(self._note)
             return
         if not self._is_replaced():
             self._look, self._looked_at = look, time.monotonic()

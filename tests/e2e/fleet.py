@@ -252,13 +252,11 @@ class Fleet:
         return wrapper
 
     def launch(self) -> Launcher:
-        """pi in a new workspace, seen by herdr and looked at by strawboss."""
+        """pi in a new workspace, seen by herdr. Its strawboss starts with its first child."""
         pane = self.herdr.workspace(self.project)
         self.herdr.run(pane, "pi")
         file = self.wait_for(lambda: self._session_of(pane), what="pi to report its session")
-        launcher = Launcher(self, pane, Path(file))
-        launcher.let_it_look(1)
-        return launcher
+        return Launcher(self, pane, Path(file))
 
     def _session_of(self, pane: str) -> str:
         told = self.herdr.pane(pane)

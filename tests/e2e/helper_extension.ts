@@ -1,4 +1,7 @@
-/** For tests: `/reload-now` reloads; `/registry KIND` puts something into pi-herdr-agents' slot. */
+/**
+ * For tests: `/reload-now` reloads; `/registry KIND` puts something into pi-herdr-agents' slot, as REGISTRY=KIND does at
+ * the start; a tool `subagent` that launches nothing.
+ */
 const SLOT = Symbol.for("pi-subagents/runtime");
 
 const REGISTRIES: Record<string, () => unknown> = {
@@ -10,7 +13,17 @@ const REGISTRIES: Record<string, () => unknown> = {
 	none: () => undefined,
 };
 
+const fill = (kind: string) => void ((globalThis as any)[SLOT] ??= REGISTRIES[kind]());
+
 export default function helper(pi: any) {
+	if (process.env.REGISTRY) fill(process.env.REGISTRY);
+	pi.registerTool({
+		name: "subagent",
+		label: "Subagent",
+		description: "Says that it started one",
+		parameters: { type: "object", properties: {} },
+		execute: async () => ({ content: [{ type: "text", text: "started" }], details: { status: "started" } }),
+	});
 	pi.registerCommand("reload-now", { description: "reload", handler: async (_args: string, ctx: any) => ctx.reload() });
 	pi.registerCommand("registry", {
 		description: "fill the slot",

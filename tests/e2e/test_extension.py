@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from e2e.pi_install import pi_binary, pi_environment
@@ -22,6 +23,7 @@ from standins.model import Hang, Model, Request, Text, rules
 from strawboss.pi.installation import EXTENSION
 
 HERE = Path(__file__).resolve().parent
+AT = "2026-12-01T21:47:48.472Z"
 NO_HERDR = {"HERDR_SOCKET_PATH": "/nonexistent/herdr.sock", "HERDR_PANE_ID": "w1:p1"}
 
 
@@ -48,8 +50,14 @@ class Place:
         (self.script / "heard.jsonl").touch()
 
     def environment(
-        self, *, scripted: bool = True, settings: dict[str, Any] | None = None, **variables: str
+        self,
+        *,
+        scripted: bool = True,
+        launched: bool = True,
+        settings: dict[str, Any] | None = None,
+        **variables: str,
     ) -> dict[str, str]:
+        """`launched`: its registry has entries from the start, so it gets a process."""
         python = self._scripted_python() if scripted else sys.executable
         own = {
             "HERDR_ENV": "1",
@@ -59,6 +67,8 @@ class Place:
             "STRAWBOSS_CONFIG": str(self.home / "config.yaml"),
             "STRAWBOSS_INTERVAL": "0.2",
         }
+        if launched:
+            own["REGISTRY"] = "map"
         extensions = [EXTENSION / "index.ts", HERE / "helper_extension.ts"]
         everything = own | variables
         return pi_environment(
@@ -103,6 +113,17 @@ class Place:
 
     def behaves(self, how: str, words: str = "") -> None:
         (self.script / how).write_text(words)
+
+    def session(self, artifacts: str = "", **header: Any) -> tuple[str, Path]:
+        """A session on the disk, its file named otherwise than its id, and this of its artifacts; the id, the file."""
+        session = str(uuid4())
+        file = self.home / "sessions" / f"{len(header)}-{session[:4]}.jsonl"
+        (file.parent / "artifacts" / session / artifacts).mkdir(parents=True)
+        first = {"type": "session", "version": 3, "id": session, "timestamp": AT, "cwd": str(self.project)}
+        message = {"role": "user", "content": "hello", "timestamp": 1}
+        entry = {"type": "message", "id": "1a2b3c4d", "parentId": None, "timestamp": AT, "message": message}
+        file.write_text("".join(json.dumps(line) + "\n" for line in (first | header, entry)))
+        return session, file
 
     def session_files(self) -> list[Path]:
         return sorted(self.home.glob(".pi/agent/sessions/*/*.jsonl"))
@@ -153,6 +174,99 @@ def test_a_session_outside_herdr_and_a_subagent_get_none(
     with place.pi(**variables) as pi:
         pi.command("/strawboss")
         assert pi.wait_for(is_notice)["message"] == f"strawboss is off: {why}"
+    assert place.pids() == []
+
+
+def test_a_session_that_launched_nothing_gets_none_and_says_that_it_is_not_off(place: Place) -> None:
+    with place.pi(launched=False) as pi:
+        pi.command("/registry empty")
+        pi.prompt("SAY hello")
+        pi.command("/strawboss")
+        words = "strawboss: this session has launched no subagents yet; strawboss starts with the first one"
+        assert pi.wait_for(is_notice)["message"] == words
+        assert pi.count(is_status) == 0
+    assert place.pids() == []
+
+
+def test_it_starts_with_the_first_result_of_the_subagent_tool(place: Place, model: Model) -> None:
+    with place.pi(launched=False) as pi:
+        pi.prompt("CALL subagent {}")
+        started = place.hears("session.started")
+        assert (started["reason"], started["file"]) == ("startup", pi.ask("get_state")["sessionFile"])
+        pi.prompt("CALL subagent {}")
+    assert len(place.pids()) == 1
+
+
+def test_it_starts_with_the_first_entry_of_the_registry_whoever_made_it(place: Place) -> None:
+    with place.pi(launched=False) as pi:
+        pi.command("/registry map")
+        assert place.hears("session.started")
+    assert len(place.pids()) == 1
+
+
+@pytest.mark.parametrize("trace", ["subagent-scripts", "subagent-activity"])
+def test_it_starts_with_a_session_that_left_artifacts(place: Place, trace: str) -> None:
+    session, file = place.session(trace)
+    with place.pi("--session", str(file), launched=False):
+        assert place.hears("session.started")["id"] == session
+
+
+def test_it_starts_with_a_session_whose_artifacts_lie_where_pi_keeps_sessions_now(place: Place) -> None:
+    session, file = place.session()
+    now = place.home / "now"
+    (now / "artifacts" / session / "subagent-scripts").mkdir(parents=True)
+    with place.pi("--session", str(file), "--session-dir", str(now), launched=False):
+        assert place.hears("session.started")["id"] == session
+
+
+def test_it_starts_with_a_fork_of_a_session_that_left_artifacts(place: Place) -> None:
+    _, parent = place.session("subagent-scripts")
+    session, file = place.session(parentSession=str(parent))
+    with place.pi("--session", str(file), launched=False):
+        assert place.hears("session.started")["id"] == session
+
+
+def test_it_starts_with_a_session_resumed_from_one_that_left_artifacts_but_not_with_a_new_one(
+    place: Place,
+) -> None:
+    _, launcher = place.session("subagent-scripts")
+    session, other = place.session()
+    with place.pi("--session", str(launcher), launched=False) as pi:
+        place.hears("session.started")
+        pi.ask("switch_session", sessionPath=str(other))
+        assert place.hears("session.started", count=2)["id"] == session
+        pi.ask("switch_session", sessionPath=str(launcher))
+        place.hears("session.started", count=3)
+        pi.ask("new_session")
+        pi.command("/strawboss")
+        assert "launched no subagents yet" in pi.wait_for(is_notice)["message"]
+    assert len(place.pids()) == 3
+
+
+@pytest.mark.parametrize("artifacts", ["", "context"])
+def test_artifacts_of_other_kinds_and_parents_that_are_gone_start_nothing(
+    place: Place, artifacts: str
+) -> None:
+    _, file = place.session(artifacts, parentSession=str(place.home / "gone.jsonl"))
+    with place.pi("--session", str(file), launched=False) as pi:
+        pi.command("/strawboss")
+        assert "launched no subagents yet" in pi.wait_for(is_notice)["message"]
+    assert place.pids() == []
+
+
+def test_a_parent_that_cannot_be_understood_may_have_launched(place: Place) -> None:
+    torn = place.home / "torn.jsonl"
+    torn.write_text('{"type":"session","id":')
+    _, file = place.session(parentSession=str(torn))
+    with place.pi("--session", str(file), launched=False):
+        assert place.hears("session.started")
+
+
+def test_a_launcher_opened_outside_herdr_shows_in_its_footer_that_nobody_watches(place: Place) -> None:
+    _, file = place.session("subagent-scripts")
+    with place.pi("--session", str(file), launched=False, HERDR_ENV="0") as pi:
+        line = pi.wait_for(is_status)["statusText"]
+    assert line == "strawboss is off: this pi does not run in herdr"
     assert place.pids() == []
 
 
@@ -208,6 +322,53 @@ def test_a_process_that_crashes_once_is_told_again_what_it_works_for(place: Plac
         os.kill(place.pids()[0], signal.SIGKILL)
         assert place.hears("session.started", count=2) == first
         assert pi.notices() == []
+
+
+def test_a_process_that_gives_no_sign_of_a_look_is_replaced_three_times_and_then_it_is_off(
+    place: Place,
+) -> None:
+    place.say({"jsonrpc": "2.0", "method": "process.looks", "params": {"every": 0.3}})
+    with place.pi() as pi:
+        wait_until(lambda: len(pi.notices()) == 4)
+        notices, pids = pi.notices(), place.pids()
+        assert not any(map(is_alive, pids))
+        assert pi.wait_for(is_status)["statusText"] == notices[3]
+        pi.command("/strawboss")
+        assert pi.wait_for(is_notice, count=5)["message"] == notices[3]
+    replaced = "strawboss: its process hung and was replaced ({} of at most 3 times)"
+    assert notices[:3] == [replaced.format(number) for number in (1, 2, 3)]
+    assert notices[3] == "strawboss is off: its process hung again and again; run `strawboss doctor`"
+    assert len(pids) == 4
+    assert place.heard("session.started")[0] == place.heard("session.started")[-1]
+
+
+def test_a_process_that_looks_or_says_that_it_does_not_is_left_alone(place: Place) -> None:
+    with place.pi() as pi:
+        place.hears("session.started")
+        place.say({"jsonrpc": "2.0", "method": "process.looks", "params": {"every": 1}})
+        until = time.monotonic() + 6
+        while time.monotonic() < until:
+            place.asks("registry.read")
+        place.say({"jsonrpc": "2.0", "method": "process.looks", "params": {"every": 0.01}})
+        place.say({"jsonrpc": "2.0", "method": "process.looks", "params": {"every": 0}})
+        pi.prompt("SAY hello")
+        assert pi.notices() == []
+    assert len(place.pids()) == 1
+
+
+def test_a_sleep_of_pi_is_no_silence_of_its_process(place: Place) -> None:
+    with place.pi() as pi:
+        place.hears("session.started")
+        place.say({"jsonrpc": "2.0", "method": "process.looks", "params": {"every": 1}})
+        place.asks("registry.read")
+        pi.process.send_signal(signal.SIGSTOP)
+        woken = time.monotonic() + 6  # more than four intervals
+        wait_until(lambda: time.monotonic() > woken)
+        pi.process.send_signal(signal.SIGCONT)
+        for _ in range(3):
+            place.asks("registry.read")
+        assert pi.notices() == []
+    assert len(place.pids()) == 1
 
 
 @pytest.mark.parametrize("python", ["/nonexistent/python", "/dev/null"])

@@ -11,8 +11,8 @@ from strawboss.pi.protocol import PROTOCOL
 SOURCE = (EXTENSION / "index.ts").read_text()
 
 
-def test_it_has_fewer_than_250_lines() -> None:
-    assert len(SOURCE.splitlines()) < 250
+def test_it_has_fewer_than_350_lines() -> None:
+    assert len(SOURCE.splitlines()) < 350
     assert [file.name for file in EXTENSION.glob("*.ts")] == ["index.ts"]
 
 

@@ -25,6 +25,11 @@ def test_a_request_and_an_answer_are_json_rpc_one_object_a_line() -> None:
     assert json.loads(answered) == {"jsonrpc": "2.0", "id": 4, "result": ["a", "b"]}
 
 
+def test_a_notification_has_no_number_to_answer_to() -> None:
+    said = json.loads(protocol.notification("process.looks", {"every": 15.0}))
+    assert said == {"jsonrpc": "2.0", "method": "process.looks", "params": {"every": 15.0}}
+
+
 def test_fields_of_a_newer_version_are_ignored_and_missing_ones_have_a_meaning() -> None:
     started = msgspec.json.decode(b'{"protocol":1,"id":"x","shiny":[1]}', type=Started)
     assert (started.file, started.dir, started.pane, started.pids) == (None, None, None, {})

@@ -18,7 +18,12 @@ from process_driver import SESSION, Answers, Extension, Refuse, is_method
 from runs.written import RUN, activity, header, message, script, text
 from standins.herdr.listener import Behaviour, Listener, answering, silent
 
-from strawboss.resident.process import HANDOVER_SECONDS
+from strawboss.resident.process import (
+    HANDOVER_SECONDS,
+    HANGS_AFTER,
+    LONGEST_LOOK_SECONDS,
+    SOON_LOOKS,
+)
 
 PROMPT_END = 4.0  # before any question's own limit of five seconds; the second itself: scripts/bench process
 
@@ -43,6 +48,12 @@ def launch(extension: Extension, run: str = RUN, parent: Path | None = None) -> 
     written = script(run, str(session), name="a secret name", surface="w1:p3", task="@/a/task.md")
     (artifacts / "subagent-scripts" / f"beta-{run}.sh").write_text(written)
     return session
+
+
+def expected_looks(extension: Extension) -> list[float]:
+    """What it told the extension to expect: seconds between two looks."""
+    said = [one for one in extension.asked if one.get("method") == "process.looks"]
+    return [one["params"]["every"] for one in said]
 
 
 def tracked(*runs: str) -> Answers:
@@ -91,6 +102,21 @@ def test_it_looks_at_once_and_then_every_interval(directory: Path) -> None:
         assert extension.status()[0].startswith("strawboss: this session has launched no subagents")
     assert extension.process.returncode == 0
     assert extension.errors == ""
+
+
+def test_it_says_how_often_it_looks_before_it_does(directory: Path) -> None:
+    with Extension(directory, STRAWBOSS_INTERVAL="30").starts() as extension:
+        extension.wait_for(is_method("registry.read"))
+        assert extension.asked[0]["method"] == "process.looks"
+        assert expected_looks(extension) == [30]
+
+
+def test_until_the_first_run_is_seen_the_looks_come_sooner_for_a_while(directory: Path) -> None:
+    with Extension(directory, STRAWBOSS_INTERVAL="3600").starts() as extension:
+        extension.wait_for(is_method("registry.read"))
+        launch(extension)
+        extension.status_with(RUN)
+        assert extension.count("registry.read") <= SOON_LOOKS
 
 
 def test_before_the_session_has_started_it_does_nothing(directory: Path) -> None:
@@ -252,6 +278,9 @@ def test_a_session_it_cannot_work_for_is_left_alone_with_the_reason(
         extension.status_with(said)
         if warned:
             extension.wait_for(is_method("ui.notify"))
+        footer = extension.wait_for(is_method("ui.status"))["params"]["text"]
+        assert footer.startswith(f"strawboss is off: {said}")
+        assert expected_looks(extension) == [0]
         assert len(extension.notices()) == warned
         assert extension.count("registry.read") == 0
 
@@ -289,9 +318,13 @@ def test_a_second_process_on_the_session_stands_by_says_so_once_and_takes_over(d
             second.starts()
             second.wait_for(is_method("ui.notify"), seconds=HANDOVER_SECONDS + 10)
             assert "stands by" in second.status()[0]
+            assert "stands by" in second.wait_for(is_method("ui.status"))["params"]["text"]
+            assert expected_looks(second) == [0]
             assert second.count("registry.read") == 0
         second.looks()
         assert len(second.notices()) == 1
+        assert second.wait_for(is_method("ui.status"), count=2)["params"]["text"] is None
+        assert expected_looks(second) == [0, LONGEST_LOOK_SECONDS / HANGS_AFTER]
         assert second.status()[0].startswith("strawboss: this session has launched no subagents")
 
 

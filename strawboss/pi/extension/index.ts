@@ -1,6 +1,7 @@
 /**
- * strawboss inside pi: starts `strawboss run` for every session in herdr that is not a subagent, answers what only
- * code inside pi can answer, does what only code inside pi can do, and ends the process with the session.
+ * strawboss inside pi: starts `strawboss run` for a session in herdr once it has launched a subagent (never for a
+ * subagent itself), answers what only code inside pi can answer, does what only code inside pi can do, replaces a
+ * process that crashed or hangs, and ends it with the session.
  * Every decision is in the process. JSON-RPC 2.0, one object a line, over its stdin and stdout.
  * An exception that leaves this file could end pi, and a context outlives its session only to throw: so everything
  * pi or Node calls here is wrapped, and `session` is dropped in session_shutdown.
@@ -8,8 +9,8 @@
  * Usage: `strawboss install` (that is `pi install <this directory>`); `/strawboss` shows each run and its state.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type ExtensionAPI, type ExtensionContext, getAgentDir, VERSION } from "@earendil-works/pi-coding-agent";
 
 const PROTOCOL = 1;
@@ -17,8 +18,17 @@ const CUSTOM_TYPE = "straw-boss";
 const MAX_LINE = 1 << 20;
 const RESTART_PAUSES_MS = [500, 1500, 4500];
 const RUNS_WELL_MS = 600_000; // a process that lived this long earns its three restarts anew
+const REGISTRY_MS = 5000; // between two reads of a registry without entries: a command may launch, not only a tool
+const LOOK_MS = 15_000; // until the process tells its own interval
+const SILENT_LOOKS = 4; // so many intervals without a look, and it hangs
+const REPLACEMENTS = 3;
 const LAST_CALL_MS = 2000; // the process ends by itself within a second
 const STATUS_MS = 3000;
+const HEADER_BYTES = 64 * 1024;
+const LAUNCHES = new Set(["subagent", "subagent_resume"]);
+const TRACES = ["subagent-scripts", "subagent-activity"]; // in the artifacts of a session that launched
+const ABSENT = new Set(["ENOENT", "ENOTDIR"]);
+const NOTHING_YET = "strawboss: this session has launched no subagents yet; strawboss starts with the first one";
 const REPAIR = "run `strawboss install` (after `pip install strawboss`, if it is gone), then /reload";
 
 // What pi-herdr-agents gives the pi of a child. Its PI_SUBAGENT_* settings for people are not among them.
@@ -40,15 +50,19 @@ export default function strawboss(pi: ExtensionAPI) {
 
 	on("session_start", (event, ctx) => {
 		session?.end();
+		session = undefined;
 		off = reasonToStayOff(ctx);
-		if (off) return;
+		const launched = hasLaunched(event, ctx);
+		if (off) return void (launched && ctx.ui.setStatus("strawboss", `strawboss is off: ${off}`));
 		session = new Process(started(event.reason, ctx), answers(ctx), (text) => warnOnce(ctx, text));
-		session.start();
+		if (launched) session.begin();
 	});
-	on("session_shutdown", ({ reason }) => {
+	on("session_shutdown", ({ reason }, ctx) => {
 		session?.end({ reason });
 		session = undefined;
+		ctx.ui.setStatus("strawboss", undefined);
 	});
+	on("tool_result", ({ toolName }) => void (LAUNCHES.has(toolName) && session?.begin()));
 	on("agent_start", () => void (running = true));
 	on("agent_settled", (event) => {
 		running = false;
@@ -112,8 +126,44 @@ function started(reason: string, { sessionManager, mode }: ExtensionContext): Pa
 	};
 }
 
+/** Whether subagents were launched by this session, or by one it was forked or resumed from. */
+function hasLaunched({ reason, previousSessionFile }: Params, { sessionManager: own }: ExtensionContext): boolean {
+	const file = own.getSessionFile();
+	const before = [own.getHeader()?.parentSession, reason === "new" ? undefined : previousSessionFile];
+	return (
+		tracksAny() ||
+		(!!file && [dirname(file), own.getSessionDir()].some((place) => leftTraces(place, own.getSessionId()))) ||
+		before.some((one) => !!one && maybe(() => leftTraces(dirname(one), sessionIdIn(one))))
+	);
+}
+
+const leftTraces = (place: string, id: string) =>
+	TRACES.some((name) => maybe(() => !!statSync(join(place, "artifacts", id, name))));
+
+/** Of a session file: the id in its header, which its name need not agree with. */
+function sessionIdIn(file: string): string {
+	const descriptor = openSync(file, "r");
+	try {
+		const start = Buffer.alloc(HEADER_BYTES);
+		return JSON.parse(start.toString("utf8", 0, readSync(descriptor, start)).split("\n")[0]).id;
+	} finally {
+		closeSync(descriptor);
+	}
+}
+
+/** What cannot be looked at may be there; the process then says why it cannot. */
+function maybe(holds: () => boolean): boolean {
+	try {
+		return holds();
+	} catch (error: any) {
+		return !ABSENT.has(error?.code);
+	}
+}
+
+const tracksAny = () => !!readRegistry().ids?.length;
+
 /** The ids pi-herdr-agents tracks in this process; unreadable unless its Map is there and holds what is expected. */
-function readRegistry() {
+function readRegistry(): { readable: boolean; ids?: string[] } {
 	const tracked = (globalThis as any)[Symbol.for("pi-subagents/runtime")]?.runningSubagents;
 	if (Object.prototype.toString.call(tracked) !== "[object Map]") return { readable: false };
 	const ids = [...tracked.keys()];
@@ -124,19 +174,31 @@ function readRegistry() {
 const interpreter = () =>
 	process.env.STRAWBOSS_PYTHON || String(JSON.parse(readFileSync(join(getAgentDir(), "strawboss.json"), "utf8")).python);
 
-/** The process of one session: started, restarted after a crash, spoken with, ended. */
+/** The process of one session: started once there is work, restarted after a crash, replaced, spoken with, ended. */
 class Process {
 	private child?: ChildProcess;
 	private restart?: NodeJS.Timeout;
+	private beat?: NodeJS.Timeout;
+	private begun = false;
 	private over = "";
 	private crashes = 0;
+	private hangs = 0;
+	private silent = 0;
 	private asked = 0;
 	private waiting = new Map<number, (result?: unknown) => void>();
 
-	constructor(private session: Params, private answers: Answers, private warn: (text: string) => void) {}
+	constructor(private session: Params, private answers: Answers, private warn: (text: string) => void) {
+		this.every(REGISTRY_MS, () => tracksAny() && this.begin());
+	}
 
-	start() {
+	begin() {
+		if (!this.begun) this.start();
+	}
+
+	private start() {
+		this.begun = true;
 		try {
+			this.watch(LOOK_MS);
 			this.listen(spawn(interpreter(), ["-P", "-m", "strawboss", "run"], { stdio: "pipe", windowsHide: true }));
 			this.send({ method: "session.started", params: this.session });
 		} catch (error) {
@@ -151,6 +213,7 @@ class Process {
 	}
 
 	status(): Promise<string[]> {
+		if (!this.begun) return Promise.resolve([NOTHING_YET]);
 		if (!this.child) return Promise.resolve([`strawboss is off: ${this.over || "its process is being restarted"}`]);
 		const id = ++this.asked;
 		return new Promise((resolve) => {
@@ -164,6 +227,7 @@ class Process {
 	end(params: Params = {}) {
 		const child = this.child;
 		clearTimeout(this.restart);
+		clearInterval(this.beat);
 		this.send({ method: "session.ended", params });
 		this.child = undefined;
 		quietly(() => child?.stdin?.end());
@@ -193,6 +257,8 @@ class Process {
 	private hear(child: ChildProcess, message: Params) {
 		if (child !== this.child) return;
 		if (typeof message.method !== "string") return this.answered(message.id, message.result);
+		this.silent = 0;
+		if (message.method === "process.looks") return this.watch(message.params.every * 1000);
 		try {
 			this.send({ id: message.id, result: this.answers[message.method](message.params ?? {}) });
 		} catch (error) {
@@ -203,6 +269,27 @@ class Process {
 	private answered(id: number, result?: unknown) {
 		this.waiting.get(id)?.(result);
 		this.waiting.delete(id);
+	}
+
+	private every(milliseconds: number, act: () => unknown) {
+		clearInterval(this.beat);
+		if (milliseconds > 0) this.beat = setInterval(() => quietly(act), milliseconds).unref();
+	}
+
+	/** Counts intervals, not time: a sleep, of the machine or of pi, is one of them at most. 0: it does not look. */
+	private watch(interval: number) {
+		this.silent = 0;
+		this.every(interval, () => this.child && ++this.silent >= SILENT_LOOKS && this.replace(this.child));
+	}
+
+	private replace(child: ChildProcess) {
+		quietly(() => child.kill("SIGKILL"));
+		this.gone(child, () => {
+			if (++this.hangs > REPLACEMENTS) return this.stop("its process hung again and again; run `strawboss doctor`");
+			const text = `strawboss: its process hung and was replaced (${this.hangs} of at most ${REPLACEMENTS} times)`;
+			this.answers["ui.notify"]({ level: "warning", text });
+			this.start();
+		});
 	}
 
 	private gone(child: ChildProcess, next: () => void) {
@@ -221,7 +308,9 @@ class Process {
 
 	private stop(why: string) {
 		this.over = why;
+		clearInterval(this.beat);
 		this.warn(`strawboss is off: ${why}`);
+		this.answers["ui.status"]({ text: `strawboss is off: ${why}` });
 	}
 }
 
