@@ -18,6 +18,7 @@ from strawboss.herdr.client import Herdr
 from strawboss.intercom.client import Intercom
 from strawboss.pi import installation
 from strawboss.pi.command import Package, Pi, PiError, agent_directory, extension_packages, version_numbers
+from strawboss.pi.wrapper import stays_in_front
 from strawboss.recovery.verdict import Unknown
 from strawboss.resident.connections import herdr_address, intercom_address
 from strawboss.system import directories
@@ -137,6 +138,21 @@ def pi_version(patient: Patient) -> Finding:
         return Finding("pi", Health.FIX, f"pi {version} is too old", "update pi to 1.6.0 or newer")
     untried = "" if numbers[:2] == TRIED_PI[:2] else " (strawboss was tried with 1.6.0)"
     return Finding("pi", Health.NOTE if untried else Health.OK, f"pi {version}{untried}")
+
+
+def shim(patient: Patient) -> Finding:
+    """With two pis in the foreground of a pane it can never be told which one is the run."""
+    if isinstance(patient.pi, PiError):
+        return Finding("pi command", Health.FIX, str(patient.pi), "make `pi` runnable")
+    path = Path(patient.pi.path)
+    try:
+        staying = stays_in_front(path)
+    except OSError as error:
+        return Finding("pi command", Health.NOTE, f"{path} cannot be read ({error.strerror})")
+    if not staying:
+        return Finding("pi command", Health.OK, f"{path} leaves one pi in the foreground")
+    text = f"{path} is {staying}: a second process stays in every pane, so nothing will be done there"
+    return Finding("pi command", Health.FIX, text, "put the directory of the real pi first on PATH")
 
 
 def extension(patient: Patient) -> Finding:
@@ -302,6 +318,7 @@ def _is_held(file: Path) -> bool:
 CHECKS: tuple[Callable[[Patient], Finding], ...] = (
     python,
     pi_version,
+    shim,
     extension,
     herdr,
     integration,

@@ -106,8 +106,37 @@ def test_pi_is_old_enough_and_known_or_not(patient: Make, place: Path, version: 
     assert doctor.pi_version(patient(pi=pi)).health is health
 
 
+@pytest.mark.parametrize(
+    ("script", "health"),
+    [('exec node /real/pi "$@"', Health.OK), ('node /real/pi "$@"', Health.FIX)],
+    ids=["hands over", "stays"],
+)
+def test_a_shim_that_stays_in_front_of_pi_is_known(
+    patient: Make, place: Path, script: str, health: Health
+) -> None:
+    command = place / "pi"
+    command.write_text(f"#!/bin/sh\n{script}\n")
+    command.chmod(0o755)
+    finding = doctor.shim(patient(pi=Pi({"PATH": str(place)})))
+    assert finding.health is health
+    assert str(command) in finding.text
+    assert finding.fix == ("" if health is Health.OK else "put the directory of the real pi first on PATH")
+
+
+def test_a_pi_command_that_cannot_be_read_is_no_shim_and_not_cleared_either(
+    patient: Make, place: Path
+) -> None:
+    command = place / "pi"
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    pi = Pi({"PATH": str(place)})
+    command.unlink()
+    assert doctor.shim(patient(pi=pi)).health is Health.NOTE
+
+
 def test_a_pi_that_is_not_there_is_to_be_made_runnable(patient: Make) -> None:
     assert doctor.pi_version(patient()).fix == "make `pi` runnable"
+    assert doctor.shim(patient()).fix == "make `pi` runnable"
     assert doctor.extension(patient()).fix == "make `pi` runnable"
 
 

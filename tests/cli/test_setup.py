@@ -90,7 +90,7 @@ def test_the_doctor_says_one_line_each_with_the_fix_and_exits_1_while_something_
     done = home.strawboss("doctor")
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (1, "")
-    assert len(lines) == 10
+    assert len(lines) == 11
     assert all(line.startswith(("ok    ", "note  ", "fix   ")) for line in lines)
     assert all((" -> " in line) == line.startswith("fix") for line in lines)
     assert f"ok    extension: pi loads {EXTENSION}" in lines
