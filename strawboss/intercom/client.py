@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from strawboss.intercom.address import Address
-from strawboss.intercom.connection import Conversation, LostError, Timeouts, connect, shown
+from strawboss.intercom.connection import Conversation, LostError, NobodyError, Timeouts, connect, shown
 from strawboss.intercom.framing import Frame, FrameError
 from strawboss.intercom.shapes import EXACT_SEND, Delivered, DeliveryFailed, Registered, Sessions, peer
 from strawboss.recovery.commands import Outcome, Result
@@ -49,7 +49,7 @@ class Intercom:
         self._sent = 0
 
     def roster(self) -> tuple[Peer, ...] | Unknown:
-        """Every session but this one; Unknown when no broker runs, or one entry cannot be read or is there twice."""
+        """Every session but this one; Unknown when one cannot be read or is there twice, absent where no broker runs."""
         request = str(uuid.uuid4())
         try:
             with self._registered() as (conversation, registered):
@@ -57,7 +57,7 @@ class Intercom:
                 frame = conversation.hear(lambda f: f["type"] == "sessions" and f.get("requestId") == request)
                 return _peers(_read(frame, Sessions), registered.session_id)
         except (FrameError, LostError) as error:
-            return Unknown(str(error))
+            return Unknown(str(error), absent=isinstance(error, NobodyError))
 
     def send(self, session_id: str, epoch: str | None, text: str) -> Result:
         """One message, tried once. UNKNOWN: it was on its way when the connection was lost.

@@ -25,6 +25,10 @@ class LostError(Exception):
     """The conversation is over, or never began; the message says why."""
 
 
+class NobodyError(LostError):
+    """No broker runs, so nobody can have told it anything."""
+
+
 @dataclass(frozen=True, slots=True)
 class Timeouts:
     """Seconds. A broker on this machine answers within milliseconds, unless it has to ask herdr for locations."""
@@ -43,13 +47,13 @@ class Line:
 
 
 def connect(address: Address, seconds: float) -> Line:
-    """Raises LostError, with NO_BROKER as its message when nobody listens."""
+    """Raises LostError: NobodyError when nobody listens."""
     try:
         return (
             _open_endpoint(address, seconds) if isinstance(address, EndpointFile) else _open(address, seconds)
         )
     except (FileNotFoundError, ConnectionRefusedError) as error:
-        raise LostError(NO_BROKER) from error
+        raise NobodyError(NO_BROKER) from error
     except OSError as error:
         raise LostError(f"the intercom broker cannot be reached: {error.strerror or error}") from error
 

@@ -140,3 +140,34 @@ def session_is_idle(facts: Facts) -> Said:
     if facts.peer is None:
         return unknown("its session is not known")
     return YES if is_idle(facts.peer.status) else no(f"it says {facts.peer.status}")
+
+
+# -- witnesses: whoever knows the child and has something to say must agree, at both looks and right before an act ---
+
+
+@condition("its session file can be read")
+def session_file_is_readable(facts: Facts) -> Said:
+    return unknown(facts.tail) if isinstance(facts.tail, Unknown) else YES
+
+
+@condition("no newer session file goes on from it")
+def is_not_forked(facts: Facts) -> Said:
+    """A fork moves the live session to a new file whose header names the old one, which then looks abandoned."""
+    if isinstance(facts.forks, Unknown):
+        return unknown(facts.forks)
+    return unknown("a newer session file names it as its parent") if facts.forks else YES
+
+
+@condition("nothing of it has moved since the look before")
+def stands_still(facts: Facts) -> Said:
+    """Whatever a status says, a child whose files grow is at work. In a worktree nothing is closed, so nothing need be
+    read there.
+    """
+    before, now = facts.before, facts.standing
+    if now is None:
+        return YES if facts.is_worktree else session_file_is_readable.judge(facts)
+    if before is None:
+        return YES
+    if before.step != now.step:
+        return no("its session file has a new step")
+    return YES if before.active_at == now.active_at else no("its activity file was written again")

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
 from typing import Any
 
 from strawboss.recovery.commands import (
+    Command,
     ListPanes,
     ListSessions,
-    ProcessInfo,
-    Read,
     ReadRegistry,
     ReadRun,
     ReadRuns,
-    ReadTail,
     ReadTranscript,
 )
 from strawboss.recovery.evidence import Launcher, Registry, Runs, Transcript
 from strawboss.recovery.facts import Facts
 from strawboss.recovery.keys import NOTHING, fold
-from strawboss.recovery.look import MACHINES, REGISTRY_READABLE, TRANSCRIPT_READABLE
+from strawboss.recovery.look import MACHINES
+from strawboss.recovery.recheck import (
+    NO_ACTIVITY,
+    REGISTRY_READABLE,
+    TRANSCRIPT_READABLE,
+    with_processes,
+    with_witnesses,
+)
 from strawboss.recovery.restored.conditions import restore_happened
 from strawboss.recovery.settings import Settings
 from strawboss.recovery.turn import turn_of
 from strawboss.recovery.verdict import Unknown, Verdict
 
 Explanation = tuple[tuple[str, tuple[Verdict, ...]], ...]
-NO_ACTIVITY = Unknown("it has no activity file")
 
 
-def explain(launcher: Launcher, settings: Settings, run: str) -> Generator[Read, Any, Explanation]:
+def explain(launcher: Launcher, settings: Settings, run: str) -> Generator[Command, Any, Explanation]:
     """Every machine and the turn, each with its conditions in the order a look asks them. Changes nothing."""
     registry: Registry | Unknown = yield ReadRegistry()
     transcript: Transcript | Unknown = yield ReadTranscript()
@@ -42,8 +45,7 @@ def explain(launcher: Launcher, settings: Settings, run: str) -> Generator[Read,
     ]
     turn = turn_of(facts.tail, settings, facts.activity, restored=restore_happened(facts).holds)
     machines = tuple(
-        (machine.called(facts), (*world, *(one(facts) for one in machine.conditions + machine.before_act)))
-        for machine in MACHINES
+        (machine.called(facts), (*world, *(one(facts) for one in machine.conditions))) for machine in MACHINES
     )
     return (*machines, ("turn", (turn.verdict,)))
 
@@ -54,7 +56,7 @@ def _gather(
     run: str,
     registry: Registry | Unknown,
     transcript: Transcript | Unknown,
-) -> Generator[Read, Any, Facts]:
+) -> Generator[Command, Any, Facts]:
     runs: Runs | Unknown = yield ReadRuns()
     read = Transcript() if isinstance(transcript, Unknown) else transcript
     facts = Facts(
@@ -69,8 +71,6 @@ def _gather(
         roster=(yield ListSessions()),
         panes=(yield ListPanes()),
         tail=Unknown("its session file is not known"),
+        forks=Unknown("its session file is not known"),
     )
-    pane = facts.pane or facts.launch_pane
-    if pane is not None:
-        facts = replace(facts, processes=(yield ProcessInfo(pane.id)))
-    return replace(facts, tail=(yield ReadTail(facts.session_file))) if facts.script else facts
+    return (yield from with_witnesses((yield from with_processes(facts))))

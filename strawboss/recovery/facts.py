@@ -9,6 +9,7 @@ from typing import Final
 
 from strawboss.recovery.evidence import (
     Activity,
+    Forks,
     Launcher,
     LaunchScript,
     Pane,
@@ -23,12 +24,21 @@ from strawboss.recovery.evidence import (
 )
 from strawboss.recovery.keys import NOTHING, RunKeys
 from strawboss.recovery.settings import Settings
+from strawboss.recovery.turn import steps_of
 from strawboss.recovery.verdict import Unknown
 
 NOT_ASKED: Final = Unknown("not looked at")
 
 IDLE_STATUSES = frozenset({"idle", "done"})  # they differ only in whether somebody has looked
 SCRIPT_PATH = re.compile(r"[/\\]subagent-scripts[/\\][^/\\]+\.sh")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a child had come when its witnesses were heard: its last step, and when its activity was written."""
+
+    step: str
+    active_at: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,8 @@ class Facts:
     panes: Panes | Unknown = NOT_ASKED
     processes: Processes | Unknown = NOT_ASKED
     tail: Tail | Unknown = NOT_ASKED
+    forks: Forks | Unknown = NOT_ASKED
+    before: Standing | None = None  # what its witnesses said at the look before
     ran_in: str | None = None  # a terminal this process saw it run in, though that could not be noted
     handed_over: bool = False  # this look saw it run in another terminal than noted before
 
@@ -97,6 +109,23 @@ class Facts:
             or (policy is not None and not isinstance(policy, Unknown) and policy.owner != "public")
             or self.run in self.transcript.worktrees
         )
+
+    @property
+    def standing(self) -> Standing | None:
+        """How far it has come by what this look has heard; None where its session file was not read or cannot be."""
+        if isinstance(self.tail, Unknown):
+            return None
+        steps = steps_of(self.tail.entries, self.settings.turn_starting_types)
+        active_at = None if isinstance(self.activity, Unknown) else self.activity.updated_at
+        return Standing(steps[-1].id if steps else "", active_at)
+
+    @property
+    def peers_there(self) -> tuple[Peer, ...]:
+        """Every session of the roster that may be in the child's pane: by its location, or by pid."""
+        if self.pane is None or isinstance(self.roster, Unknown):
+            return ()
+        pids = set() if isinstance(self.processes, Unknown) else {process.pid for process in self.processes}
+        return tuple(peer for peer in self.roster if peer.pane == self.pane.id or peer.pid in pids)
 
     @property
     def peer(self) -> Peer | None:

@@ -9,6 +9,7 @@ from strawboss.recovery.evidence import KeyEntry
 
 SEEN = "seen"
 NUDGED = "nudged"
+UNNUDGED = "unnudged"
 CLOSING = "closing"
 UNCLOSED = "unclosed"
 RESUMED = "resumed"
@@ -50,6 +51,7 @@ class RunKeys:
 FOLD: Mapping[str, Callable[[RunKeys, KeyEntry], RunKeys]] = {
     SEEN: lambda keys, entry: replace(keys, terminal=_text(entry, "terminal"), pane=_text(entry, "pane")),
     NUDGED: lambda keys, _: replace(keys, nudged=True),
+    UNNUDGED: lambda keys, _: replace(keys, nudged=False),
     CLOSING: lambda keys, entry: replace(keys, closing=entry),
     UNCLOSED: lambda keys, _: replace(keys, closing=None, taken_back=True),
     CONTINUED: lambda keys, _: replace(keys, continued=True),

@@ -24,13 +24,14 @@ from strawboss.recovery.commands import (
     ReadTranscript,
 )
 from strawboss.recovery.evidence import Clock, Launcher, Pane, Panes, Registry, Roster, Runs, Transcript
-from strawboss.recovery.facts import Facts
+from strawboss.recovery.facts import NOT_ASKED, Facts
 from strawboss.recovery.keys import NOTHING, fold
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.machine import Machine
 from strawboss.recovery.memory import Look, Memory, RunMemory, count_keys
 from strawboss.recovery.messages import second_pi
 from strawboss.recovery.nudge import NUDGE
+from strawboss.recovery.recheck import REGISTRY_READABLE, TRANSCRIPT_READABLE, with_witnesses
 from strawboss.recovery.report import machine_to_name, report_of
 from strawboss.recovery.restored import RESTORED
 from strawboss.recovery.restored.conditions import has_never_ended
@@ -40,9 +41,7 @@ from strawboss.recovery.verdict import Answer, Named, Unknown, Verdict, first_ob
 
 MACHINES = (NUDGE, RESTORED)
 
-REGISTRY_READABLE = Named("look.registry_readable", "the registry can be read")
 RUNS_READABLE = Named("look.runs_readable", "the runs can be read")
-TRANSCRIPT_READABLE = Named("look.transcript_readable", "the transcript can be read")
 KEYS_READABLE = Named("look.keys_readable", "its keys can be read")
 CLOCKS_AGREE = Named("look.clocks_agree", "the clocks agree")
 # A No to one of these holds until the next session start, whatever else changes.
@@ -130,6 +129,7 @@ def _gather(known: Known, runs: Iterable[str], registry: Registry, transcript: T
             transcript,
             keys.get(run, NOTHING),
             ran_in=known.runs[run].noting.ran_in,
+            before=known.runs[run].standing,
         )
         known.facts[run] = facts
         known.runs[run] = _recognized(known.runs[run], facts)
@@ -182,6 +182,7 @@ def _look_at_panes(known: Known) -> Commands:
         if run in wanting:
             yield from _look_at_pane(known, run)
         if not known.facts[run].tracked:
+            yield from _hear_witnesses(known, run)
             _judge(known, run, asked=run in wanting)
 
 
@@ -223,6 +224,21 @@ def _look_at_pane(known: Known, run: str) -> Commands:
         noting.missed(known, run)
 
 
+def _hear_witnesses(known: Known, run: str) -> Commands:
+    """Only for a run that everything cheaper speaks for."""
+    facts = known.facts[run]
+    if all(
+        not _may_find(known, run, machine) or first_obstacle(facts, machine.before_witnesses) is not None
+        for machine in MACHINES
+    ):
+        return
+    if facts.roster is NOT_ASKED:
+        roster: Roster | Unknown = yield ListSessions()
+        for other in known.facts:
+            known.learn(other, roster=roster)
+    known.facts[run] = yield from with_witnesses(known.facts[run])
+
+
 def _pane_to_ask(known: Known, run: str) -> Pane | None:
     """The pane whose processes decide something: who is to be asked, closed, or noted as running."""
     facts = known.facts[run]
@@ -255,7 +271,8 @@ def _judge(known: Known, run: str, *, asked: bool) -> None:
         _judge_by(known, run, machine, asked=asked)
     machine = machine_to_name(known.facts[run], known.runs[run], NUDGE, RESTORED, asked=asked)
     obstacle = known.runs[run].proof(machine.name).obstacle
-    known.remember(run, machine=machine.called(known.facts[run]), obstacle=obstacle)
+    facts = known.facts[run]
+    known.remember(run, machine=machine.called(facts), obstacle=obstacle, standing=facts.standing)
 
 
 def _judge_by(known: Known, run: str, machine: Machine, *, asked: bool) -> None:

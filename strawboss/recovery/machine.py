@@ -20,7 +20,7 @@ class Machine:
     """`last_miss`: which look without what it needs gives up until the next session start; `is_miss`: which looks count.
 
     The conditions are asked in order of cost: what the files and keys say, the roster, the pane list, the processes of
-    `pane`, and what is asked once more right before an act. `stands`: the state in which the keys put it. `found`:
+    `pane`, and every other witness (the roster, the session file). `stands`: the state in which the keys put it. `found`:
     what is found there, so that another thing starts the proof again. `called`: what a report calls it for this run.
     `go_on` goes on with what was begun, `act` begins.
     """
@@ -35,7 +35,7 @@ class Machine:
     by_roster: Conditions
     by_panes: Conditions
     by_processes: Conditions
-    before_act: Conditions
+    by_witnesses: Conditions
     stands: Callable[[RunKeys, str], str]
     pane: Callable[[Facts], Pane | None]
     found: Callable[[Facts], str]
@@ -44,5 +44,9 @@ class Machine:
     act: Callable[[Known], Commands]
 
     @property
-    def conditions(self) -> Conditions:
+    def before_witnesses(self) -> Conditions:
         return self.by_files + self.by_roster + self.by_panes + self.by_processes
+
+    @property
+    def conditions(self) -> Conditions:
+        return self.before_witnesses + self.by_witnesses

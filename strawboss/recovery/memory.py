@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from strawboss.recovery.evidence import Clock, KeyEntry
+from strawboss.recovery.facts import Standing
 from strawboss.recovery.handover import Handing
 from strawboss.recovery.proof import Proof
 from strawboss.recovery.verdict import Verdict
@@ -35,8 +36,9 @@ NOTHING_HANDED = Handing()
 class RunMemory:
     """One run since the session start.
 
-    `proofs`: where each machine stands, by its name. `settled`: the condition that rules the run out until the next
-    session start. `machine`, `obstacle`: the machine that a report names, and what stood in its way.
+    `proofs`: where each machine stands, by its name. `standing`: what the last look heard, if it asked. `settled`: the
+    condition that rules the run out until the next session start. `machine`, `obstacle`: the machine that a report names,
+    and what stood in its way.
     """
 
     name: str = ""
@@ -44,6 +46,7 @@ class RunMemory:
     proofs: Mapping[str, Proof] = field(default_factory=dict)
     noting: Noting = NOT_NOTED
     handing: Handing = NOTHING_HANDED
+    standing: Standing | None = None
     settled: Verdict | None = None
     machine: str = ""
     obstacle: Verdict | None = None

@@ -84,14 +84,15 @@ def _is_step(entry: Entry, turn_starting: frozenset[str]) -> bool:
 def _after_assistant(
     last: Entry, activity: Activity | Unknown, restored: bool
 ) -> tuple[Verdict, tuple[str, ...]]:
-    if last.stop_reason == "toolUse":
-        return _open_calls(last.calls)
     if last.stop_reason == "aborted":
         return _after_abort(last, activity, restored), ()
     if last.stop_reason == "error":
         if HANG_UP.search(last.error):
             return WAS_CUT.yes("the restart hung up on its reply"), tuple(name for _, name, _ in last.calls)
         return WAS_CUT.no("its last turn ended in an error that no restart leaves"), ()
+    # pi runs the tools of every other reply, whatever its stop word says (N03).
+    if last.calls or last.stop_reason == "toolUse":
+        return _open_calls(last.calls)
     if last.stop_reason in {"stop", "length"}:
         return WAS_CUT.no("its last turn ended"), ()
     return WAS_CUT.unknown("its last message ended in a way that is not known"), ()

@@ -4,7 +4,8 @@
      "looks": [{"times": 2, "registry": ["id"], "runs": {"id": {"phase": …}}, "files": {…}, "panes": […], …}]}
 
 A member that a look leaves out is what it was at the look before, so that a look says what is new; the first look
-starts from an empty world. `{"unknown": "why"}` may stand for any evidence. Members of a look:
+starts from an empty world. `{"unknown": "why"}` may stand for any evidence, `{"absent": "why"}` for a roster
+that no broker could give. Members of a look:
 
 | member | evidence |
 |---|---|
@@ -65,6 +66,7 @@ T = TypeVar("T")
 
 MOST_TIMES = 10_000
 NOT_RECORDED = {"unknown": "not recorded"}
+NO_BROKER = {"absent": "no broker is recorded"}
 EMPTY: Mapping[str, Any] = {
     "registry": [],
     "runs": {},
@@ -74,7 +76,7 @@ EMPTY: Mapping[str, Any] = {
     "forks": {},
     "holders": {},
     "identities": {},
-    "roster": NOT_RECORDED,
+    "roster": NO_BROKER,
     "panes": NOT_RECORDED,
     "processes": {},
     "outcomes": {},
@@ -266,5 +268,7 @@ def _known(value: Any, shape: type[T]) -> T | Unknown:
 
 
 def _unknown(value: Any) -> Unknown | None:
-    is_one = isinstance(value, dict) and value.keys() == {"unknown"}
-    return Unknown(str(value["unknown"])) if is_one else None
+    for word in ("unknown", "absent"):
+        if isinstance(value, dict) and value.keys() == {word}:
+            return Unknown(str(value[word]), absent=word == "absent")
+    return None

@@ -141,10 +141,7 @@ class Play:
 
     def _is_read(self, name: str) -> bool:
         what, _, run = name.partition(" ")
-        if what not in {"activity", "roster"}:
-            return True
-        restored_here = self.chosen.get(f"pane {run}", "").startswith("plain")
-        return not restored_here or (what == "roster" and self.runs[run].kind == "worktree")
+        return what != "activity" or not self.chosen.get(f"pane {run}", "").startswith("plain")
 
     def known(self, name: str, *values: str) -> str:
         """One of the values, or unknown; a continuation is fair and sees everything."""
@@ -349,6 +346,7 @@ ANSWERS: Mapping[type, Any] = {
     c.ListSessions: Play.roster,
     c.ListPanes: Play.panes,
     c.ProcessInfo: Play.processes,
+    c.FindForks: lambda _, __: (),
     c.ReadTail: Play.tail,
     c.ReadSession: Play.session,
     c.WriteKey: Play.write_key,

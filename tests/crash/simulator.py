@@ -365,6 +365,7 @@ ANSWERS: Mapping[type, Any] = {
     c.ListSessions: lambda world, _: world.readable("roster", world.roster()),
     c.ListPanes: lambda world, _: world.readable("panes", world.panes()),
     c.ProcessInfo: World.processes,
+    c.FindForks: lambda _, __: (),
     c.ReadTail: World.tail,
     c.ReadSession: lambda world, _: SessionState(
         idle=not (world.busy or world.compacting), compacting=world.compacting

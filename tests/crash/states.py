@@ -79,6 +79,7 @@ def _memory_key(memory: RunMemory | None, looks: int) -> object:
         tuple(_proof_key(memory.proof(machine.name), machine.last_miss, looks) for machine in MACHINES),
         noting.noted,
         noting.ran_in,
+        memory.standing,
         handing.maybe_put,
         handing.handover is None,  # what it says is only said
         memory.settled is None,

@@ -54,6 +54,7 @@ class Desk:
     files: dict[str, Any] = field(default_factory=lambda: {RUN: FILES})
     transcript: Any = field(default_factory=lambda: Transcript((SEEN,)))
     tails: dict[str, Any] = field(default_factory=lambda: {FILE: ENDED})
+    forks: dict[str, Any] = field(default_factory=dict)
     roster: Any = (BOSS_PEER, PEER)
     panes: Any = (BOSS_PANE, RUNNING)
     processes: dict[str, Any] = field(default_factory=lambda: {RUNNING.id: (BASH, PI)})
@@ -147,6 +148,7 @@ ANSWERS: dict[type, Callable[[Desk, Any], Any]] = {
     c.ReadRun: lambda desk, command: desk.files[command.run],
     c.ReadTranscript: lambda desk, _: desk.transcript,
     c.ReadTail: lambda desk, command: desk.tails.get(command.session_file, Unknown("no such file")),
+    c.FindForks: lambda desk, command: desk.forks.get(command.session_file, ()),
     c.ListSessions: lambda desk, _: desk.roster,
     c.ListPanes: lambda desk, _: desk.panes,
     c.ProcessInfo: lambda desk, command: desk.processes.get(command.pane, Unknown("no such pane")),

@@ -75,6 +75,8 @@ def facts(*keys: KeyEntry, **changes: Any) -> Facts:
         roster=(BOSS_PEER, PEER),
         panes=(BOSS_PANE, RUNNING),
         processes=(BASH, PI),
+        tail=ENDED,
+        forks=(),
     )
     return replace(given, **changes)
 

@@ -31,7 +31,7 @@ def test_every_condition_of_both_machines_and_the_turn_is_answered_in_order() ->
     (nudge_name, asked), (restored_name, proofs), (turn_name, [turn]) = explained(stranded())
     assert (nudge_name, restored_name, turn_name) == ("nudge", "restored", "turn")
     assert len(asked) == len(NUDGE.conditions)
-    assert len(proofs) == len(RESTORED.conditions + RESTORED.before_act)
+    assert len(proofs) == len(RESTORED.conditions)
     assert all(verdict.holds for verdict in asked)
     assert turn.answer is Answer.NO
 

@@ -58,7 +58,7 @@ def test_only_a_key_leads_to_an_act() -> None:
 
 
 def test_what_is_done_to_a_run_is_never_done_again() -> None:
-    assert not reached(NUDGE, Asked.NUDGED) & {Stage.WATCHING}
+    assert reached(NUDGE, Asked.SENT) | reached(NUDGE, Asked.SEND_FAILED) == {Asked.SENT, Asked.SEND_FAILED}
     after = reached(RESTORED, State.TO_TELL)
     assert not after & {Stage.WATCHING, State.CLOSING, State.CONTINUED}
 

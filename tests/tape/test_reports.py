@@ -32,6 +32,7 @@ from strawboss.recovery.memory import RunReport
 from strawboss.recovery.settings import Settings
 from strawboss.tape.cases import open_fixture
 from strawboss.tape.play import Summary, Told, play, summarize
+from strawboss.tape.recording import open_recording
 from strawboss.tape.world import World
 
 REPORTS = Path(__file__).parents[2] / "fixtures" / "reports"
@@ -82,7 +83,12 @@ def tell(mocker: MockerFixture) -> Callable[[str], Report]:
         answer = mocker.spy(World, "answer")
         story, _ = play(open_fixture(REPORTS / f"{name}.json"), Settings())
         commands = [call.args[1] for call in answer.call_args_list]
-        starts = [i for i, one in enumerate(commands) if isinstance(one, c.ReadRegistry)]
+        # A look asks for the runs right after the registry; who looks again before an act asks for other things.
+        starts = [
+            i - 1
+            for i, one in enumerate(commands)
+            if one == c.ReadRuns() and commands[i - 1] == c.ReadRegistry()
+        ]
         pairs = list(zip(commands, answer.spy_return_list, strict=True))
         looks = [pairs[i:j] for i, j in zip(starts, [*starts[1:], len(pairs)], strict=True)]
         assert len(looks) == len(story)
@@ -385,7 +391,7 @@ def test_r73_after_a_sleep_of_the_host_a_look_only_observes(tell: Tell) -> None:
     report = tell("R73")
     assert report.at(SendIntercom) == [4]
     assert "the host slept" in str(report.story[1].runs[0].obstacle)
-    assert report.at(ListPanes) == [1, 3, 4]
+    assert report.at(ListPanes) == [1, 3, 4, 4]
 
 
 def test_r74_the_first_look_over_old_evidence_does_nothing(tell: Tell) -> None:
@@ -401,14 +407,56 @@ def test_r83_a_restored_pi_is_told_to_go_on_only_when_seen_twice(tell: Tell) -> 
     assert "wait for its report over intercom" in report.did(TellLauncher)[0].text
 
 
+# -- N. evidence that contradicts itself -------------------------------------------------------------------------
+
+
+def test_n01_a_status_frozen_at_idle_closes_nothing_while_the_roster_and_the_session_file_say_work(
+    tell: Tell,
+) -> None:
+    report = tell("N01")
+    assert untouched(report)
+    assert report.written() == []
+    assert "tool:bash" in str(report.last().obstacle)
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "worktree"])
+def test_n03_a_call_without_a_result_was_cut_off_whatever_the_stop_word(kind: str) -> None:
+    before, after = (REPORTS / "N03" / kind / moment for moment in ("1-before", "3-after-10s"))
+    [message] = [one.text for one in did(tell_moments(before, after, after), TellLauncher)]
+    told = next(
+        line for line in message.splitlines() if {"ordinary": "Beta", "worktree": "Delta"}[kind] in line
+    )
+    assert "restored mid-turn" in told
+
+
+def test_n02_half_a_key_and_an_entry_glued_to_it_block_nobody_they_cannot_mean() -> None:
+    before, after = (REPORTS / "N02" / moment for moment in ("1-before", "3-after-10s"))
+    story = tell_moments(before, after, after)
+    assert {run for one in did(story, TellLauncher) for run in one.runs} == {
+        "0f238203",
+        "a213437c",
+        "a53a33eb",
+    }
+
+
+def tell_moments(*moments: Path) -> list[Told]:
+    story, _ = play([open_recording(moment, None, "linux") for moment in moments], Settings())
+    return story
+
+
+def did(story: list[Told], kind: type[T]) -> list[T]:
+    return [command for told in story for command, _ in told.done if isinstance(command, kind)]
+
+
 # -- all of them -------------------------------------------------------------------------------------------------
 
 FIXTURES = sorted(path.stem for path in REPORTS.glob("*.json"))
+REPORTED = {path.stem for path in REPORTS.iterdir()}
 
 
 def test_every_fixture_has_a_test_of_its_name() -> None:
-    tests = {name.split("_")[1].upper() for name in globals() if re.match(r"test_r\d\d_", name)}
-    assert tests == set(FIXTURES)
+    tests = {name.split("_")[1].upper() for name in globals() if re.match(r"test_[rn]\d\d_", name)}
+    assert tests == set(REPORTED)
 
 
 @pytest.mark.parametrize("name", FIXTURES)

@@ -6,6 +6,7 @@ from strawboss.recovery.conditions import (
     has_a_session,
     has_launch_script,
     has_not_been_acted_on,
+    is_not_forked,
     is_not_persistent,
     is_unreported,
     is_untracked,
@@ -13,7 +14,9 @@ from strawboss.recovery.conditions import (
     launcher_is_reachable,
     panes_are_listed,
     runs_its_script,
+    session_file_is_readable,
     session_is_idle,
+    stands_still,
 )
 from strawboss.recovery.facts import IDLE_STATUSES, Facts
 from strawboss.recovery.machine import Conditions
@@ -88,6 +91,8 @@ BY_PROCESSES: Conditions = (
     has_a_session,
     session_is_idle,
 )
+BY_WITNESSES: Conditions = (session_file_is_readable, is_not_forked, stands_still)
+CONDITIONS = BY_FILES + BY_ROSTER + BY_PANES + BY_PROCESSES + BY_WITNESSES
 
 # spec/1, "given up on after four looks": what these say counts, a busy or unreachable world does not.
 COUNTED: Conditions = (has_a_pane, runs_its_script, has_a_session)

@@ -24,6 +24,7 @@ class State(StrEnum):
 
 class Event(Enum):
     KEY_WRITTEN = "key nudged durable"
+    CHANGED = "not stranded any more, key unnudged"
     ACCEPTED = "message accepted"
     REFUSED = "message failed or outcome unknown"
 
@@ -31,6 +32,7 @@ class Event(Enum):
 TRANSITIONS: Table = {
     **PROVING,
     (Stage.FOUND_TWICE, Event.KEY_WRITTEN): State.NUDGED,
+    (State.NUDGED, Event.CHANGED): Stage.WATCHING,
     (State.NUDGED, Event.ACCEPTED): State.SENT,
     (State.NUDGED, Event.REFUSED): State.SEND_FAILED,
 }
@@ -40,6 +42,8 @@ ENDED = DONE | {Stage.GIVEN_UP}
 
 def stands(keys: RunKeys, watched: str) -> str:
     """Where the machine stands when the keys are read: a `nudged` key outlives every process."""
+    if watched == State.NUDGED and not keys.nudged:
+        return Stage.WATCHING  # `unnudged` is in the file, whatever the reply to it was
     return State.NUDGED if keys.nudged and watched not in ENDED else watched
 
 

@@ -10,11 +10,8 @@ from strawboss.recovery.commands import (
     ClosePane,
     Command,
     ListPanes,
-    ListSessions,
     Outcome,
     Pause,
-    ProcessInfo,
-    ReadTail,
     Result,
 )
 from strawboss.recovery.evidence import Pane, Panes
@@ -24,21 +21,14 @@ from strawboss.recovery.journal import write_key
 from strawboss.recovery.keys import CLOSING, UNCLOSED
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.proof import Finding, Stage
-from strawboss.recovery.restored.conditions import (
-    BEFORE_ACT,
-    BY_PANES,
-    BY_PROCESSES,
-    can_be_resumed,
-    terminal_is_gone,
-)
+from strawboss.recovery.recheck import look_again
+from strawboss.recovery.restored.conditions import CONDITIONS, terminal_is_gone, where_it_is_found
 from strawboss.recovery.restored.fail import fail
 from strawboss.recovery.restored.last_turn import read_turn, text_for
 from strawboss.recovery.restored.machine import (
     GONE_SECONDS,
-    LAST_MISS,
     NAME,
     POLL_SECONDS,
-    TRANSITIONS,
     Event,
     step,
 )
@@ -58,26 +48,12 @@ def recover_found(known: Known) -> Commands:
 
 def _recover(known: Known, run: str) -> Commands:
     """Close its pane, or, in a managed worktree, tell the child to go on."""
-    facts = known.learn(run, roster=(yield ListSessions()))
-    facts = known.learn(run, tail=(yield ReadTail(facts.session_file)))
-    obstacle = _last_obstacle(facts)
-    if obstacle is not None:
-        proof = known.runs[run].proof(NAME)
-        known.prove(run, NAME, proof.take_obstacle(TRANSITIONS, obstacle, LAST_MISS, missed=True))
-        known.remember(run, obstacle=obstacle)
-        return
+    facts = known.facts[run]
     turn = turn_of(facts.tail, known.settings, facts.activity, restored=True)
     if facts.is_worktree:
         yield from continue_worktree(known, run, turn)
     else:
         yield from _close(known, run, turn)
-
-
-def _last_obstacle(facts: Facts) -> Verdict | None:
-    """A worktree's pane stays, so nothing need be left to resume."""
-    if facts.is_worktree:
-        return first_obstacle(facts, [one for one in BEFORE_ACT if one is not can_be_resumed])
-    return first_obstacle(facts, BEFORE_ACT)
 
 
 def _close(known: Known, run: str, turn: Turn) -> Commands:
@@ -97,20 +73,16 @@ def _close(known: Known, run: str, turn: Turn) -> Commands:
 
 
 def _still_restored(known: Known, run: str) -> Generator[Command, Any, Verdict | Unknown | None]:
-    """The proof once more, right before the close: pane ids can change hands (R15)."""
-    panes: Panes | Unknown = yield ListPanes()
-    if isinstance(panes, Unknown):
-        return panes
-    facts = replace(known.facts[run], panes=panes)
-    obstacle = first_obstacle(facts, BY_PANES)
-    if obstacle is not None:
-        return obstacle
-    pane = facts.launch_pane
-    assert pane is not None
+    """The proof once more, right before the close: pane ids can change hands (R15), and whoever knows may speak."""
+    facts = yield from look_again(known, run)
+    if isinstance(facts, Verdict):
+        return facts
+    if isinstance(facts.panes, Unknown):
+        return facts.panes
     found = known.runs[run].proof(NAME).found
-    if found is None or pane.terminal != found.what:
+    if found is None or where_it_is_found(facts) != found.what:
         return SAME_PANE.no("its terminal has changed")
-    return first_obstacle(replace(facts, processes=(yield ProcessInfo(pane.id))), BY_PROCESSES)
+    return first_obstacle(facts, CONDITIONS)
 
 
 def _close_and_wait(known: Known, run: str, pane: Pane, turn: Turn) -> Commands:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from strawboss.recovery.conditions import (
     has_launch_script,
     has_not_been_acted_on,
+    is_not_forked,
     is_not_persistent,
     is_unreported,
     is_untracked,
     launcher_is_alone,
     nobody_else_is_seen,
     panes_are_listed,
+    session_file_is_readable,
+    stands_still,
 )
-from strawboss.recovery.facts import IDLE_STATUSES, Facts, is_pi, names_a_script
+from strawboss.recovery.facts import IDLE_STATUSES, Facts, is_idle, is_pi, names_a_script
 from strawboss.recovery.machine import Conditions
 from strawboss.recovery.verdict import YES, Said, Unknown, Verdict, condition, first_obstacle, no, unknown
 
@@ -132,17 +135,30 @@ def pane_is_plain(facts: Facts) -> Said:
 
 
 @condition("pi-intercom does not say otherwise")
-def is_not_contradicted(facts: Facts) -> Said:
-    """A pane may show a session its pi has left (R06): if pi-intercom knows that pi, it must be on this session."""
-    if isinstance(facts.tail, Unknown) or facts.peer is None or facts.peer.id == facts.tail.session_id:
-        return YES
-    return unknown("the pi in its pane is on another session")
+def intercom_agrees(facts: Facts) -> Said:
+    """Whom the roster knows in that pane must be the child's session, idle. One it never knew is no witness.
+
+    herdr's status can stay frozen at idle (N01), and a pane may show a session its pi has left (R06). Whether a worktree
+    child can be reached is asked before it is told: its pane stays, and its launcher hears of it in any case.
+    """
+    if isinstance(facts.roster, Unknown):
+        return YES if facts.roster.absent or facts.is_worktree else unknown(facts.roster)
+    session = None if isinstance(facts.tail, Unknown) else facts.tail.session_id
+    there = facts.peers_there
+    if len(there) > 1:
+        return unknown("it knows two sessions there")
+    if not there:
+        is_elsewhere = any(peer.id == session for peer in facts.roster)
+        return unknown("it knows that session in another place") if is_elsewhere else YES
+    if session is not None and there[0].id != session:
+        return unknown("the pi in its pane is on another session")
+    return YES if facts.is_worktree or is_idle(there[0].status) else no(f"it says {there[0].status}")
 
 
 @condition("its session file can be read")
 def can_be_resumed(facts: Facts) -> Said:
-    """Closing a pane is only right when something is left to resume: a session file that can be read."""
-    return unknown(facts.tail) if isinstance(facts.tail, Unknown) else YES
+    """Closing a pane is only right when something is left to resume; a worktree's pane stays."""
+    return YES if facts.is_worktree else session_file_is_readable.judge(facts)
 
 
 # Whatever fails here holds for the whole session start, or costs nothing to ask again.
@@ -168,7 +184,8 @@ BY_PANES: Conditions = (
     restore_happened,
 )
 BY_PROCESSES: Conditions = (pane_is_plain,)
-BEFORE_ACT: Conditions = (is_not_contradicted, can_be_resumed)
+BY_WITNESSES: Conditions = (intercom_agrees, can_be_resumed, is_not_forked, stands_still)
+CONDITIONS = BY_FILES + BY_PANES + BY_PROCESSES + BY_WITNESSES
 # A run is noted as running (key `seen`) while it is tracked too; only the disk can rule that out beforehand.
 TO_NOTE: Conditions = (
     is_on,

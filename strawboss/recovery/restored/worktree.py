@@ -15,10 +15,12 @@ from strawboss.recovery.journal import write_key
 from strawboss.recovery.keys import CONTINUED
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.proof import Finding
+from strawboss.recovery.recheck import look_again
+from strawboss.recovery.restored.conditions import CONDITIONS
 from strawboss.recovery.restored.last_turn import read_turn, text_for
 from strawboss.recovery.restored.machine import REACH_LOOKS, Event, step
-from strawboss.recovery.turn import Turn
-from strawboss.recovery.verdict import first_obstacle
+from strawboss.recovery.turn import Turn, turn_of
+from strawboss.recovery.verdict import Verdict, first_obstacle
 
 MAYBE_TOLD = "Straw Boss was restarted while it told it, so look first whether it is at work"
 IN_REACH = (launcher_is_reachable, has_a_session, session_is_idle)
@@ -56,13 +58,18 @@ def _out_of_reach(known: Known, run: str, turn: Turn, why: str) -> None:
 
 
 def _tell_child(known: Known, run: str, turn: Turn) -> Generator[Command, Any, str]:
-    """Send the text, unless somebody went on with the child meanwhile. Returns why it was not told, or nothing."""
-    facts = known.facts[run]
-    peer = facts.peer
-    assert peer is not None
-    now = yield from read_turn(known, run)
+    """Send the text, unless anything speaks against it now. Returns why it was not told, or nothing."""
+    facts = yield from look_again(known, run)
+    if isinstance(facts, Verdict):
+        return str(facts)
+    now = turn_of(facts.tail, known.settings, facts.activity, restored=True)
     if not now.was_cut or now.last != turn.last:
         return "somebody went on with it"
+    obstacle = first_obstacle(facts, CONDITIONS + IN_REACH)
+    if obstacle is not None:
+        return str(obstacle)
+    peer = facts.peer
+    assert peer is not None
     text = messages.with_address(text_for(known, run, turn), known.launcher.id, facts.launcher_name)
     result: Result = yield SendIntercom(peer.id, peer.epoch, text)
     if result.outcome is Outcome.DONE:

@@ -11,6 +11,7 @@ from recovery.given import (
     BASH,
     BOSS_PANE,
     BOSS_PEER,
+    ENDED,
     FILE,
     FILES,
     LAUNCHER,
@@ -25,6 +26,7 @@ from recovery.given import (
 )
 
 from strawboss.recovery.commands import (
+    FindForks,
     ListPanes,
     ListSessions,
     Notify,
@@ -33,6 +35,7 @@ from strawboss.recovery.commands import (
     ReadRegistry,
     ReadRun,
     ReadRuns,
+    ReadTail,
     ReadTranscript,
     Result,
     SendIntercom,
@@ -54,11 +57,17 @@ def test_the_whole_conversation_in_order_of_cost_and_the_key_before_the_message(
             .asks(ListSessions(), (BOSS_PEER, PEER))
             .asks(ListPanes(), (BOSS_PANE, RUNNING))
             .asks(ProcessInfo(RUNNING.id), (BASH, PI))
+            .asks(ReadTail(FILE), ENDED)
+            .asks(FindForks(FILE), ())
         )
 
     first = looked(1, Memory()).ends()
     second = looked(2, first.memory)
     second.asks(lambda command: isinstance(command, WriteKey) and command.key == "nudged", True)
+    second.asks(ReadRegistry(), frozenset()).asks(ReadTranscript(), Transcript((SEEN,)))
+    second.asks(ReadRuns(), {RUN: WAITING}).asks(ReadRun(RUN), FILES)
+    second.asks(ListSessions(), (BOSS_PEER, PEER)).asks(ListPanes(), (BOSS_PANE, RUNNING))
+    second.asks(ProcessInfo(RUNNING.id), (BASH, PI)).asks(ReadTail(FILE), ENDED).asks(FindForks(FILE), ())
     second.asks(
         lambda command: (
             isinstance(command, SendIntercom) and (command.session, command.epoch) == (PEER.id, PEER.epoch)
@@ -217,6 +226,7 @@ def test_several_children_in_one_look_are_asked_each_and_one_failure_stops_no_ot
             for run in ids
         },
         transcript=Transcript(),
+        tails={file(run): ENDED for run in ids},
         panes=(BOSS_PANE, *(replace(RUNNING, id=f"w1:{run}", session=file(run)) for run in ids)),
         roster=(BOSS_PEER, *(replace(PEER, id=run, pane=f"w1:{run}") for run in ids)),
         processes={
@@ -230,4 +240,4 @@ def test_several_children_in_one_look_are_asked_each_and_one_failure_stops_no_ot
     desk.look()
     assert [one.session for one in desk.did(SendIntercom)] == ids
     assert len(desk.warnings()) == 3
-    assert len(desk.did(ListPanes)) == 2
+    assert len(desk.did(ListPanes)) == 2 + len(ids)  # and once more right before each message

@@ -130,4 +130,8 @@ def test_every_condition_has_a_name_of_its_own() -> None:
 def test_a_nudged_key_outlives_every_process(watched: str) -> None:
     state = machine.stands(RunKeys(nudged=True), watched)
     assert state == (watched if watched in machine.ENDED else State.NUDGED)
-    assert machine.stands(RunKeys(), watched) == watched
+
+
+@pytest.mark.parametrize("watched", [*Stage, *State])
+def test_a_nudged_key_that_was_taken_back_leaves_nothing(watched: str) -> None:
+    assert machine.stands(RunKeys(), watched) == (Stage.WATCHING if watched == State.NUDGED else watched)

@@ -34,6 +34,7 @@ from strawboss.recovery import commands as c
 from strawboss.recovery.commands import (
     ClosePane,
     Command,
+    FindForks,
     ListPanes,
     ListSessions,
     Notify,
@@ -74,16 +75,24 @@ def test_the_whole_conversation_with_every_key_before_its_effect() -> None:
             .asks(ReadRun(RUN), FILES)
             .asks(ListPanes(), (BOSS_PANE, RESTORED))
             .asks(ProcessInfo(PANE), (PI,))
+            .asks(ListSessions(), (BOSS_PEER, PEER))
+            .asks(ReadTail(FILE), CUT)
+            .asks(FindForks(FILE), ())
         )
 
     first = looked(1, Memory()).ends()
     second = (
         looked(2, first.memory)
-        .asks(ListSessions(), (BOSS_PEER, PEER))
-        .asks(ReadTail(FILE), CUT)
         .asks(writes("closing"), True)
-        .asks(ListPanes(), (BOSS_PANE, RESTORED))  # once more, right before the close
+        .asks(ReadRegistry(), frozenset())  # all of it once more, right before the close
+        .asks(ReadTranscript(), noted)
+        .asks(ReadRuns(), {RUN: active})
+        .asks(ReadRun(RUN), FILES)
+        .asks(ListSessions(), (BOSS_PEER, PEER))
+        .asks(ListPanes(), (BOSS_PANE, RESTORED))
         .asks(ProcessInfo(PANE), (PI,))
+        .asks(ReadTail(FILE), CUT)
+        .asks(FindForks(FILE), ())
         .asks(ClosePane(PANE), Result(Outcome.DONE))
         .asks(Pause(0), 100.0)
         .asks(ListPanes(), (BOSS_PANE, RESTORED))
@@ -235,10 +244,13 @@ def test_a_run_that_fails_what_is_asked_last_is_left_alone_and_given_up_in_the_e
     assert not {ListPanes, ProcessInfo, ReadTail} & set(kinds(desk.said))
 
 
-def test_a_restored_pane_is_found_only_with_the_roster_unknown_too() -> None:
-    desk = restored(roster=UNKNOWN)
-    desk.look_times(2)
-    assert "ClosePane" in desk.effects()
+def test_a_broker_that_could_have_spoken_holds_the_close_and_one_that_never_ran_does_not() -> None:
+    silent = restored(roster=UNKNOWN)
+    silent.look_times(3)
+    assert silent.effects() == []
+    absent = restored(roster=Unknown("no broker", absent=True))
+    absent.look_times(2)
+    assert "ClosePane" in absent.effects()
 
 
 # -- twice in a row ----------------------------------------------------------------------------------------------
