@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import FileIO
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+EXHAUSTIVE = bool(os.environ.get("STRAWBOSS_TEST_EXHAUSTIVE"))  # also every fault that is like another
 ERRNOS = ("ENOSPC", "EACCES", "EINTR")
 _LOST = ("timeout", "torn", "another's", *ERRNOS)
 _LOST_ACTS = (*_LOST, *(f"done, {fault}" for fault in _LOST))
@@ -54,7 +56,8 @@ ALIKE = frozenset({"pi ask", "herdr connect", "disk look", "disk read", "state l
 class Injector:
     """The `number`-th call of that kind suffers `fault`; `lasting`: every one after it too, until `heal`.
 
-    Only what is called while it is `armed` counts.
+    Only what is called while it is `armed` counts. Calls that come one after another from the same `place` are
+    neighbours: whichever of them fails, the place sees the same, so they count as one and the first one fails.
     """
 
     kind: str
@@ -64,13 +67,16 @@ class Injector:
     count: int = 0
     armed: bool = True
     healed: bool = False
+    place: object = None
 
-    def strikes(self, kind: str) -> str | None:
+    def strikes(self, kind: str, place: Callable[[], object] = lambda: None) -> str | None:
         """The fault of this call, if it is to have one. Every call to a neighbour asks here first."""
         if kind != self.kind or not self.armed:
             return None
-        self.count += 1
-        hit = self.count == self.number or (self.lasting and self.count > self.number)
+        before, self.place = self.place, None if EXHAUSTIVE else place()
+        is_next = self.place is None or self.place != before
+        self.count += is_next
+        hit = self.count >= self.number if self.lasting else is_next and self.count == self.number
         return self.fault if hit and not self.healed else None
 
     @property
@@ -88,6 +94,14 @@ def error_of(fault: str) -> OSError:
     return OSError(getattr(errno, fault), os.strerror(getattr(errno, fault)))
 
 
+def _lines(frame: FrameType | None) -> Iterator[tuple[object, int]]:
+    """The lines of strawboss that a system call is made for: resolving a path makes eight calls for the same ones."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("strawboss."):
+            yield frame.f_code, frame.f_lineno
+        frame = frame.f_back
+
+
 LOOKS = ("open", "fstat", "stat", "lstat", "readlink", "scandir", "listdir")
 
 
@@ -97,7 +111,7 @@ def faulty_disk(injector: Injector, kind: Callable[[], str]) -> Iterator[None]:
 
     def passes(real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
-            fault = injector.strikes(kind())
+            fault = injector.strikes(kind(), lambda: tuple(_lines(sys._getframe(2))))
             if fault:
                 raise error_of(fault)
             return real(*arguments, **named)

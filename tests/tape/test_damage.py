@@ -1,15 +1,19 @@
 """Any single file of a recorded story torn at any byte, emptied, removed or replaced by junk: no act that the whole
 evidence would not also justify, and never an exception.
 
-Every cut position of every file is tried. What a file says is read at each position; the story is told once for each
-different thing the file says (a look depends on nothing else of it).
+Every cut position of every file is tried. What a file says is read at each position, once for all moments in which it
+is the same; the story is told once for each different thing it says (a look depends on nothing else of it). Of a file
+that the story never opens only the absence is tried: its content cannot matter.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,34 +31,64 @@ from strawboss.tape.recording import Recording, RegistryFile, open_recording, re
 pytestmark = pytest.mark.slow
 
 JUNK = (b"", b"\x00" * 64, b"[]", b"{}", b"null\n", b'{"version": 1}\n', b"\xff\xfe junk \x1b[2J\n" * 50)
+ABSENT = None
 
-# Which moments of which story; a moment's damage is told in every story it is part of.
 MOMENTS = sorted({moment for moments in STORIES.values() for moment in moments})
 
 
-@pytest.fixture(params=MOMENTS)
-def moment(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """A private copy of each moment, to be damaged one file at a time and put right again."""
+    under = tmp_path_factory.mktemp("moments").resolve()
+    return {moment: shutil.copytree(directory(moment), under / moment) for moment in MOMENTS}
 
 
-@pytest.fixture
-def damaged(moment: str, tmp_path: Path) -> Path:
-    """A private copy of the moment, to be damaged one file at a time."""
-    return shutil.copytree(directory(moment), tmp_path / directory(moment).name)
+def files_of(moment: str) -> list[str]:
+    """Relative to the moment's directory."""
+    root = directory(moment)
+    found = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+    return sorted(str(path) for path in found if path.name != "note.txt")
 
 
-def test_no_damage_to_one_file_leads_to_an_act_of_its_own(moment: str, damaged: Path) -> None:
-    allowed = {name: acts(tell(whole(name))) for name in STORIES if moment in STORIES[name]}
-    positions = 0
-    for file in files_of(damaged):
-        content = file.read_bytes()
-        for tried in variants(file, content, reading(damaged, file)):
-            positions += tried
-            for name, whole_acts in allowed.items():
-                told = story(STORIES[name], moment, damaged)
-                assert acts(told) <= whole_acts, (name, file.name, file.exists() and file.read_bytes()[-200:])
+@pytest.mark.parametrize("name", sorted({name for moment in MOMENTS for name in files_of(moment)}))
+def test_no_damage_to_one_file_leads_to_an_act_of_its_own(name: str, copies: Mapping[str, Path]) -> None:
+    for content, moments in moments_by_content(name).items():
+        damages = different(copies[moments[0]], name, content)
+        for moment in moments:
+            copied, file = copies[moment], copies[moment] / name
+            is_read = str(file) in opened_by_stories(moment, copied)
+            for damage in damages if is_read else (ABSENT,):
+                put(file, damage)
+                assert told_acts(moment, copied) <= told_acts(moment, directory(moment)), (moment, damage)
+            put(file, content)
+
+
+def moments_by_content(name: str) -> dict[bytes, list[str]]:
+    found: dict[bytes, list[str]] = defaultdict(list)
+    for moment in MOMENTS:
+        if name in files_of(moment):
+            found[(directory(moment) / name).read_bytes()].append(moment)
+    return found
+
+
+def put(file: Path, content: bytes | None) -> None:
+    if content is ABSENT:
+        file.unlink()
+    else:
         file.write_bytes(content)
-    assert positions > 10_000
+
+
+def told_acts(moment: str, seen: Path) -> set[tuple[str, str, str]]:
+    """(story, act, whom) of every story that the moment is part of, with that moment as it is in `seen`."""
+    names = [name for name in STORIES if moment in STORIES[name]]
+    if seen == directory(moment):
+        return {(name, *act) for name in names for act in whole_acts(name)}
+    return {(name, *act) for name in names for act in acts(story(STORIES[name], moment, seen))}
+
+
+@cache
+def whole_acts(name: str) -> set[tuple[str, str]]:
+    return acts(tell([directory(moment) for moment in STORIES[name]]))
 
 
 def story(moments: Sequence[str], damaged_moment: str, damaged: Path) -> list[Told]:
@@ -68,34 +102,28 @@ def undamaged(moment: str) -> Recording:
     return open_recording(directory(moment), LAUNCHER, "linux")
 
 
-def whole(name: str) -> list[Path]:
-    return [directory(moment) for moment in STORIES[name]]
+# -- what a file says ------------------------------------------------------------------------------------------------
 
 
-def files_of(damaged: Path) -> list[Path]:
-    return sorted(path for path in damaged.rglob("*") if path.is_file() and path.name != "note.txt")
+def different(copied: Path, name: str, whole: bytes) -> list[bytes | None]:
+    """One damage of that file for each different thing that it can say, and its absence."""
+    file, says = copied / name, reading(copied, copied / name)
+    found: dict[str, bytes] = {}
+    for damage in damages(file, whole):
+        found.setdefault(repr(says(damage)), damage)
+    put(file, whole)
+    return [ABSENT, *found.values()]
 
 
-def variants(file: Path, whole: bytes, read: Callable[[bytes], Any]) -> Iterator[int]:
-    """Damage the file in place, again and again; stop wherever it says a new thing, with the count of positions tried."""
-    file.unlink()
-    yield 1
-    seen: set[str] = set()
-    tried = 0
-    for content in (*JUNK, *(whole[:position] for position in range(len(whole) - 1, -1, -1))):
-        if content and whole.startswith(content) and file.exists():
-            os.truncate(file, len(content))
-        else:
-            file.write_bytes(content)
-        tried += 1
-        says = repr(read(content))
-        if says not in seen:
-            seen.add(says)
-            yield tried
-            tried = 0
-        if content in JUNK:
-            file.write_bytes(whole)
-    yield tried
+def damages(file: Path, whole: bytes) -> Iterator[bytes]:
+    """Each of them in the file's place while it is looked at."""
+    for junk in JUNK:
+        file.write_bytes(junk)
+        yield junk
+    file.write_bytes(whole)
+    for position in range(len(whole) - 1, -1, -1):
+        os.truncate(file, position)
+        yield whole[:position]
 
 
 def reading(damaged: Path, file: Path) -> Callable[[bytes], Any]:
@@ -125,6 +153,41 @@ def reading_of_session_file(recording: Recording, file: Path) -> Callable[[bytes
     if file.suffix == ".jsonl":
         return lambda _: read_tail(str(file))
     return lambda _: file.exists()
+
+
+# -- what a story opens ----------------------------------------------------------------------------------------------
+
+_noted: list[set[str]] = []
+
+
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    if _noted and event == "open":
+        _noted[-1].add(str(arguments[0]))
+
+
+sys.addaudithook(_note)  # the interpreter tells it of every file that anything opens
+
+
+@contextmanager
+def noting_opened() -> Iterator[set[str]]:
+    _noted.append(set())
+    try:
+        yield _noted[-1]
+    finally:
+        _noted.pop()
+
+
+def opened_by_stories(moment: str, copied: Path) -> set[str]:
+    with noting_opened() as opened:
+        told_acts(moment, copied)
+    return opened
+
+
+def test_what_a_story_opens_is_what_its_looks_depend_on(copies: Mapping[str, Path]) -> None:
+    opened = {Path(path).name for path in opened_by_stories("restart/3", copies["restart/3"])}
+    assert {"registry.json", "pane-list.json", "intercom.json", "beta-a213437c.sh", "a213437c.json"} <= opened
+    assert any("a213437c" in name for name in opened if name.endswith(".jsonl"))  # was its last turn cut?
+    assert not any("01a23392-7486" in name for name in opened)  # another launcher's session
 
 
 def test_the_recordings_hold_every_kind_of_file() -> None:
