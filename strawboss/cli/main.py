@@ -36,7 +36,7 @@ COMMANDS = {
     "install": "setup",
     "uninstall": "setup",
     "doctor": "setup",
-    "explain": "replay",
+    "explain": "explain",
 }
 
 

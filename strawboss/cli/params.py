@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
+from datetime import time as clock
 
 import click
 
@@ -24,3 +26,33 @@ class Duration(click.ParamType[float]):
 
 
 DURATION = Duration()
+
+
+class PointInTime(click.ParamType[float]):
+    """`03:15` (the last time it was that), an ISO time (local without a zone), or `10m`, so long ago. Epoch seconds."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        text, now = str(value).strip(), datetime.now().astimezone()
+        if re.fullmatch(r"\d+(?:\.\d+)?(?:ms|s|m|h)", text):
+            return now.timestamp() - DURATION.convert(text, param, ctx)
+        try:
+            return _point(text, now).timestamp()
+        except (ValueError, OverflowError, OSError):
+            self.fail(
+                f"{value!r} is no time; write for example 03:15, 2026-12-02T03:15 or 10m (ago)", param, ctx
+            )
+
+
+def _point(text: str, now: datetime) -> datetime:
+    if re.fullmatch(r"\d\d:\d\d(?::\d\d)?", text):
+        today = datetime.combine(now.date(), clock.fromisoformat(text), now.tzinfo)
+        return today if today <= now else today - timedelta(days=1)
+    read = datetime.fromisoformat(text)
+    return read if read.tzinfo else read.astimezone()
+
+
+POINT_IN_TIME = PointInTime()

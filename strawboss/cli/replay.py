@@ -1,17 +1,18 @@
-"""`strawboss replay` and `strawboss explain`: recorded looks, run again."""
+"""`strawboss replay`: looks that were recorded, run again."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from enum import Enum
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from strawboss.cli.tables import show_table
+from strawboss.cli.text import print_json, say, say_text
 from strawboss.recovery.commands import (
     ClosePane,
     Command,
@@ -24,15 +25,49 @@ from strawboss.recovery.commands import (
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.settings import Settings
 from strawboss.system.printable import printable
-from strawboss.tape.cases import open_fixture
-from strawboss.tape.play import Summary, Told, explain_last, play, reason, summarize
+from strawboss.tape.door import open_looks
+from strawboss.tape.play import Told, play, summarize
 from strawboss.tape.recorded_look import Evidence, NotARecordingError
-from strawboss.tape.recording import open_recording
+from strawboss.tape.save import SavedTape
+from strawboss.tape.shapes import look_of, summary_of
+from strawboss.tape.words import sentence
 
 PLATFORMS = ("linux", "darwin", "win32")
+HINTS = typing.get_type_hints(Settings)
 
 
-def moments(command: Callable[..., None]) -> Callable[..., None]:
+class SettingParam(click.ParamType[tuple[str, object]]):
+    """`nudge=off`, `interval=5`: a setting of the core and its value."""
+
+    name = "setting"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, object]:
+        if isinstance(value, tuple):
+            return value
+        name, _, text = str(value).partition("=")
+        read = READERS.get(HINTS.get(name))
+        if read is None:
+            known = ", ".join(one for one, shape in HINTS.items() if shape in READERS)
+            self.fail(
+                f"there is no setting {name!r}; there are {known}; write for example nudge=off", param, ctx
+            )
+        try:
+            return name, read(text)
+        except (ValueError, KeyError):
+            self.fail(f"{text!r} is no value for {name}; it is now {getattr(Settings(), name)!r}", param, ctx)
+
+
+READERS: dict[Any, Callable[[str], object]] = {
+    bool: lambda text: {"on": True, "true": True, "off": False, "false": False}[text],
+    float: float,
+    str: str,
+}
+SETTING = SettingParam()
+
+
+def moments(command: Callable[..., Any]) -> Callable[..., Any]:
     """The arguments that say which looks to take, as whom, and where."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
@@ -42,7 +77,6 @@ def moments(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--launcher", metavar="ID", help="The launcher's session id, when several were recorded."
         ),
-        click.argument("moments", nargs=-1, required=True, metavar="MOMENT…"),
     ):
         command = option(command)
     return command
@@ -50,136 +84,110 @@ def moments(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @moments
-def replay(moments: tuple[str, ...], launcher: str | None, platform: str | None, as_json: bool) -> None:
+@click.argument("moments", nargs=-1, required=True, metavar="LOOKS…")
+@click.option("--full", is_flag=True, help="With the texts that were sent and shown.")
+@click.option(
+    "--diff", is_flag=True, help="Only where this version decides otherwise than the tape; exit 1 then."
+)
+@click.option(
+    "--set", "settings", type=SETTING, multiple=True, metavar="NAME=VALUE", help="With another setting."
+)
+@click.option(
+    "--save", type=click.Path(dir_okay=False, path_type=Path), help="Write what was replayed as a tape."
+)
+def replay(
+    moments: tuple[str, ...],
+    launcher: str | None,
+    platform: str | None,
+    as_json: bool,
+    full: bool,
+    diff: bool,
+    settings: tuple[tuple[str, Any], ...],
+    save: Path | None,
+) -> int:
     """Run recorded looks again and say what is done and why.
 
-    Each MOMENT is one look: the directory of a recorded moment (the same one may be given several times), or a
-    .json fixture that holds several looks. Effects are played, never carried out.
+    LOOKS are a tape, an incident, the directory of a recorded moment (one look; it may be given several times), or a
+    case that ends in .json. The effects on a tape are as they were; all others are played, never carried out.
     """
-    story, _ = play(open_moments(moments, launcher, platform), Settings())
-    summary = summarize(story)
-    if as_json:
-        for told in story:
-            print_json(look_as_data(told))
-        print_json({"summary": summary_as_data(summary)})
-    else:
-        for told in story:
-            show_look(told)
-        show_summary(summary)
+    looks = opened(moments, launcher, platform)
+    if diff:
+        looks = taped(looks)
+    saved = SavedTape() if save else None
+    changed = replace(Settings(), **dict(settings)) if settings else None
+    story, _ = play(looks, changed, saved.record if saved else None)
+    if saved and save:
+        _save(saved, save)
+    if diff:
+        return show_differences(story, as_json)
+    show(story, as_json, full)
+    return 0
 
 
-@click.command()
-@click.argument("run", metavar="RUN")
-@moments
-def explain(
-    run: str, moments: tuple[str, ...], launcher: str | None, platform: str | None, as_json: bool
-) -> None:
-    """Print every condition of both machines for RUN at the last MOMENT: Yes, No or Unknown, and why."""
-    looks = open_moments(moments, launcher, platform)
-    known = looks[-1].runs()
-    if not hasattr(known, "why") and run not in known:
-        raise click.UsageError(
-            f"no run {run} in the last moment; there are: {', '.join(sorted(known)) or 'none'}"
-        )
-    rows = [
-        (machine, verdict.condition, verdict.answer.value, verdict.why)
-        for machine, verdicts in explain_last(looks, run)
-        for verdict in verdicts
-    ]
-    if as_json:
-        for machine, condition, answer, why in rows:
-            print_json({"machine": machine, "condition": condition, "answer": answer, "why": why})
-    else:
-        show_table(("machine", "condition", "answer", "why"), rows)
-
-
-def open_moments(names: tuple[str, ...], launcher: str | None, platform: str | None) -> list[Evidence]:
-    looks: list[Evidence] = []
+def opened(names: Sequence[str], launcher: str | None, platform: str | None) -> Iterator[Evidence]:
+    """All of them, one after the other; what cannot be opened is said before anything is played."""
     try:
-        for name in names:
-            path = Path(name)
-            if path.suffix == ".json" and not path.is_dir():
-                looks.extend(fixture_of(path, launcher, platform))
-            else:
-                looks.append(open_recording(path, launcher, platform or "linux"))
+        each = [open_looks(Path(name), launcher, platform) for name in names]
     except NotARecordingError as error:
         raise click.UsageError(str(error)) from error
-    return looks
+    return (look for looks in each for look in looks)
 
 
-def fixture_of(path: Path, launcher: str | None, platform: str | None) -> list[Evidence]:
-    looks = open_fixture(path, platform)
-    own = looks[0].launcher.id
-    if launcher not in (None, own):
-        raise NotARecordingError(f"{path}: no launcher {launcher}; it is told of {own}")
-    return looks
+def taped(looks: Iterator[Evidence]) -> Iterator[Evidence]:
+    """Only a tape says how it was decided before."""
+    first = next(looks)
+    if first.taped is None:
+        raise click.UsageError(
+            f"{first.label} is no tape, so there is nothing it was decided before; leave --diff out"
+        )
+    return chain([first], looks)
 
 
-# -- JSON ------------------------------------------------------------------------------------------------------
+def _save(saved: SavedTape, file: Path) -> None:
+    try:
+        saved.write(file)
+    except OSError as error:
+        raise click.ClickException(f"{file}: cannot be written ({error.strerror})") from error
 
 
-def print_json(data: object) -> None:
-    sys.stdout.write(msgspec.json.encode(data).decode() + "\n")
+# -- what came out ---------------------------------------------------------------------------------------------
 
 
-def look_as_data(told: Told) -> dict[str, object]:
-    return {
-        "look": told.number,
-        "moment": told.label,
-        "runs": [run_as_data(report) for report in told.runs],
-        "commands": [
-            {**command_as_data(command), "answer": plain_data(answer)} for command, answer in told.done
-        ],
-    }
+def show(story: list[Told], as_json: bool, full: bool) -> None:
+    if as_json:
+        print_json(summary_of(summarize(story)))
+        for told in story:
+            print_json(look_of(told))
+        return
+    show_summary(story)
+    for told in story:
+        show_look(told, full)
 
 
-def run_as_data(report: RunReport) -> dict[str, object]:
-    obstacle = report.obstacle
-    return {
-        "run": report.run,
-        "name": report.name,
-        "machine": report.machine,
-        "state": report.state,
-        "stranded": report.stranded,
-        "verdict": obstacle.answer.value if obstacle else "yes",
-        "condition": obstacle.condition if obstacle else "",
-        "why": obstacle.why if obstacle else "",
-    }
-
-
-def command_as_data(command: Command) -> dict[str, object]:
-    fields: dict[str, object] = msgspec.to_builtins(command)
-    return {"command": type(command).__name__, **fields}
-
-
-def plain_data(answer: Any) -> object:
-    return msgspec.to_builtins(
-        answer, enc_hook=lambda value: value.value if isinstance(value, Enum) else str(value)
+def show_summary(story: list[Told]) -> None:
+    last = {report.run: report for told in story for report in told.runs}
+    print(
+        f"{len(story)} look{'s' if len(story) != 1 else ''}, {len(last)} run{'s' if len(last) != 1 else ''}"
     )
+    for report in last.values():
+        say(sentence(report), "  ", "  ")
 
 
-def summary_as_data(summary: Summary) -> dict[str, object]:
-    return {
-        "nudged": summary.nudged,
-        "closed": summary.closed,
-        "resumed": summary.resumed,
-        "continued": summary.continued,
-        "gaveUp": summary.gave_up,
-        "untouched": summary.untouched,
-    }
-
-
-# -- for people ------------------------------------------------------------------------------------------------
-
-
-def show_look(told: Told) -> None:
-    print(f"\nLook {told.number}: {printable(told.label)}")
-    show_table(
-        ("run", "name", "machine", "verdict", "first condition that does not hold"),
-        [(one.run, one.name, one.machine or "-", one.state, str(one.obstacle or "-")) for one in told.runs],
-    )
+def show_look(told: Told, full: bool) -> None:
+    ended = "" if told.ended else ", in which the process ended"
+    print(f"\nLook {told.number}: {printable(told.label)}{ended}")
+    if told.runs:
+        show_table(
+            ("run", "name", "machine", "state", "first condition that does not hold"), map(_row, told.runs)
+        )
     for command, answer in told.done:
-        print(f"  → {describe(command)}{ending(answer)}")
+        say(f"→ {describe(command)}{ending(answer)}", "  ", "  ")
+        if full and (text := getattr(command, "text", "")):
+            say_text(text, "      ")
+
+
+def _row(report: RunReport) -> tuple[str, ...]:
+    return (report.run, report.name, report.machine or "-", report.state, str(report.obstacle or "-"))
 
 
 def describe(command: Command) -> str:
@@ -187,38 +195,35 @@ def describe(command: Command) -> str:
         case WriteKey(key, run, _):
             return f"write key {key} for {run}"
         case ClosePane(pane):
-            return f"close pane {printable(pane)}"
-        case SendIntercom(session, _, text):
-            return f"send to {printable(session)} over intercom:\n{indented(text)}"
-        case TellLauncher(_, _, text):
-            return f"tell the launcher:\n{indented(text)}"
-        case Notify(level, text):
-            return f"notify ({level}): {printable(text)}"
+            return f"close pane {pane}"
+        case SendIntercom(session, _, _):
+            return f"send to {session} over intercom"
+        case TellLauncher(_, runs, _):
+            return f"tell the launcher of {', '.join(runs)}"
+        case Notify(level, _):
+            return f"notify ({level})"
     return type(command).__name__
 
 
 def ending(answer: Any) -> str:
     if isinstance(answer, Result) and answer.outcome.value != "done":
-        return f"\n    {answer.outcome.value}: {printable(answer.why)}"
-    return "" if answer in (None, True) or isinstance(answer, Result) else "\n    not confirmed"
+        return f": {answer.outcome.value} ({answer.why})" if answer.why else f": {answer.outcome.value}"
+    return "" if answer in (None, True) or isinstance(answer, Result) else ": not confirmed"
 
 
-def indented(text: str) -> str:
-    return "\n".join(f"      {printable(line)}" for line in text.splitlines())
-
-
-def show_summary(summary: Summary) -> None:
-    print("\nSummary")
-    for word, names in (
-        ("nudged", summary.nudged),
-        ("panes closed", summary.closed),
-        ("handed to the launcher", summary.resumed),
-        ("told to go on", summary.continued),
-        ("gave up", summary.gave_up),
-    ):
-        print(f"  {word}: {printable(', '.join(names)) or 'none'}")
-    for run, why in summary.untouched.items():
-        print(f"  untouched: {run}, {printable(why)}")
-
-
-__all__ = ["explain", "reason", "replay"]
+def show_differences(story: list[Told], as_json: bool) -> int:
+    otherwise = [told for told in story if told.differs]
+    if as_json:
+        for told in otherwise:
+            print_json(look_of(told))
+    elif not otherwise:
+        print(f"{len(story)} looks, all decided as they were")
+    else:
+        print(
+            f"{len(story)} looks, {len(otherwise)} decided otherwise, the first of them look {otherwise[0].number}"
+        )
+        for told in otherwise:
+            for one in told.differs:
+                of = f"run {one.run}" if one.run else "the look"
+                say(f"look {told.number} ({told.label}), {of}: then {one.then}; now {one.now}", "  ", "  ")
+    return int(bool(otherwise))

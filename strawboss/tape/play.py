@@ -21,9 +21,20 @@ from strawboss.tape.world import World
 
 T = TypeVar("T")
 Done = tuple[tuple[Command, Any], ...]
-# Writes looks down while they are played: the launcher, its settings, the look, its memory and whether it is another
-# process's, its clock.
-Record = Callable[[Launcher, Settings, Steps, Memory, bool, Clock], Steps]
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """All that a look is given but its answers. `begins`: by another process, or another segment of a tape."""
+
+    launcher: Launcher
+    settings: Settings
+    memory: Memory
+    now: Clock
+    begins: bool
+
+
+Record = Callable[[Steps, Taking], Steps]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +64,13 @@ class Summary:
     untouched: dict[str, str] = field(default_factory=dict)
 
 
-def unrecorded(_: Launcher, __: Settings, steps: Steps, ___: Memory, ____: bool, _____: Clock) -> Steps:
-    return steps
-
-
 def play(
-    looks: Iterable[Evidence], settings: Settings | None = None, record: Record = unrecorded
+    looks: Iterable[Evidence], settings: Settings | None = None, record: Record | None = None
 ) -> tuple[list[Told], World]:
     """Take every look, 15 s apart where no clock is recorded. Raises StopIteration without looks.
 
     Effects are played on the evidence; those of a tape are known. With `settings` a tape is evidence like any other.
+    `record` writes the looks down on their way.
     """
     given = iter(looks)
     first = next(given)
@@ -71,7 +79,7 @@ def play(
 
 
 class Player:
-    def __init__(self, first: Evidence, settings: Settings | None, record: Record) -> None:
+    def __init__(self, first: Evidence, settings: Settings | None, record: Record | None) -> None:
         self.world = World(first)
         self._settings, self._record = settings, record
         self._memory = Memory()
@@ -83,16 +91,16 @@ class Player:
         now = evidence.clock or self._due()
         self.world.turn_to(evidence, now)
         begins_with = evidence.begins_with
-        self._memory = self._memory if begins_with is None else begins_with
-        settings = self._settings or evidence.settings
-        steps = self._record(
+        taking = Taking(
             evidence.launcher,
-            settings,
-            look_at_runs(evidence.launcher, settings, self._memory, now),
-            self._memory,
-            begins_with is not None,
+            self._settings or evidence.settings,
+            self._memory if begins_with is None else begins_with,
             now,
+            begins=begins_with is not None or self._number == 1,
         )
+        self._memory = taking.memory
+        steps: Steps = look_at_runs(taking.launcher, taking.settings, taking.memory, now)
+        steps = self._record(steps, taking) if self._record else steps
         taped = evidence.taped
         return (
             self._as_taped(taped, steps)

@@ -71,6 +71,21 @@ class Recorder:
             self._written.clock = None
         self._look = UnderWay(now)
 
+    def record(self, steps: Steps, now: Clock) -> Steps:
+        """The same look, written down on its way."""
+        self.begin(now)
+        answer: Any = None
+        while True:
+            try:
+                command = steps.send(answer)
+            except StopIteration as end:
+                look: Look = end.value
+                self.end(look)
+                return look
+            self.asked(command)
+            answer = yield command
+            self.answered(answer)
+
     def asked(self, command: Command) -> None:
         """Before an effect leaves, all that led to it is written."""
         look = self._under_way()

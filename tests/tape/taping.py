@@ -26,18 +26,23 @@ class Taped:
 
     def __init__(self, shelf: Path, desk: Desk, limits: Limits | None = None) -> None:
         self.shelf, self.desk, self.complaints = shelf, desk, list[str]()
-        self._limits = limits or Limits()
+        self._limits, self.session_name = limits or Limits(), SESSION
         self.restart()
 
     @property
     def session(self) -> Path:
-        return self.shelf / SESSION
+        return self.shelf / self.session_name
 
     def restart(self) -> None:
         """Another process."""
         self.desk.restart()
         self.tape = Tape(
-            self.shelf, SESSION, self._limits, self.desk.launcher, self.desk.settings, self.complaints.append
+            self.shelf,
+            self.session_name,
+            self._limits,
+            self.desk.launcher,
+            self.desk.settings,
+            self.complaints.append,
         )
 
     def look(self) -> Look:

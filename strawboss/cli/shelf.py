@@ -1,0 +1,59 @@
+"""The tapes of this user on this machine, as the commands find them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from strawboss.config import ConfigError, load_config, state_directory
+from strawboss.system import directories
+from strawboss.system.printable import printable
+from strawboss.tape.find import launchers_of, near_runs
+from strawboss.tape.last import LastLook, last_looks
+from strawboss.tape.shelf import TAPES
+
+
+def shelf() -> Path:
+    """The directory of all tapes; a config that cannot be read is a complaint."""
+    try:
+        config = load_config(directories.config_file(), os.environ)
+    except ConfigError as error:
+        raise click.ClickException(str(error)) from error
+    return state_directory(config, os.environ) / TAPES
+
+
+def launcher_of(run: str, session: str | None) -> LastLook:
+    """The one launcher that knows the run; a complaint that says which there are otherwise."""
+    found = launchers_of(shelf(), run, session)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        sessions = ", ".join(_named(one) for one in found)
+        raise click.UsageError(
+            f"run {run} exists in {len(found)} sessions; choose one with --session: {sessions}"
+        )
+    raise click.UsageError(unknown_run(run))
+
+
+def unknown_run(run: str) -> str:
+    near = near_runs(shelf(), run)
+    hint = f"; near it are {', '.join(near)}" if near else "; `strawboss history` shows the runs there are"
+    return f"no launcher of this user knows a run {printable(run)[:80]!r}{hint}"
+
+
+def session_named(session: str) -> LastLook:
+    """The launcher with that session id, or the only one whose id begins so."""
+    all_of_them = list(last_looks(shelf()))
+    exact = [one for one in all_of_them if one.launcher.id == session]
+    found = exact or [one for one in all_of_them if session and one.launcher.id.startswith(session)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(_named(one) for one in (found or all_of_them)[-5:]) or "none"
+    raise click.UsageError(f"no tape of a session {printable(session)[:80]!r}; there are {known}")
+
+
+def _named(one: LastLook) -> str:
+    name = printable(one.launcher.name)[:40]
+    return f'{one.launcher.id} "{name}"' if name else one.launcher.id

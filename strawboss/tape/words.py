@@ -1,0 +1,64 @@
+"""A run in one sentence of plain words: what it is, what was done or is awaited, what a person can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from strawboss.recovery.memory import RunReport
+from strawboss.recovery.nudge.machine import State as Nudge
+from strawboss.recovery.proof import Stage
+from strawboss.recovery.restored.machine import State as Restored
+from strawboss.system.printable import printable
+
+NAME_LENGTH = 60
+BY_HAND = "its session file has its work, and subagent_resume goes on with it"
+NEXT = {
+    "nudge": "it is asked for its report",
+    "restored": "its pane is closed and its launcher is told to resume it",
+    "worktree": "its launcher is told of it, and a child that was cut off is told to go on",
+}
+
+# `{why}`: what stands in the way, `{next}`: what the machine does next. A state that is not here is said as it is.
+STATES: Mapping[str, str] = {
+    "tracked": "its launcher still watches it, so there is nothing to do",
+    "not looked at": "this look could not judge it ({why}); the next one tries again",
+    "settled": "nothing will be done for it: {why}",
+    Stage.WATCHING: "nothing is done for it now: {why}; every look asks again",
+    Stage.FOUND_ONCE: "it is stranded, seen once; if the next look finds it so too, {next}",
+    Stage.FOUND_TWICE: "it is stranded, seen twice; what comes next is that {next}",
+    Stage.GIVEN_UP: "it was given up until the launcher's next start or /reload ({why})",
+    Nudge.NUDGED: f"it was to be asked for its report once, and whether that reached it is not known; {BY_HAND}",
+    Nudge.SENT: "it was asked once for its report, which comes to its launcher over intercom",
+    Nudge.SEND_FAILED: f"it could not be asked for its report and will not be asked again; {BY_HAND}",
+    Restored.CLOSING: "its restored pane is being closed",
+    Restored.CONTINUED: "it is being told to go on in its worktree",
+    Restored.TO_TELL: "its launcher is to be told of it as soon as the session takes a message",
+    Restored.TOLD: "its launcher was told of it, and has not read that yet",
+    Restored.FAILED: "a step failed ({why}), which is being written down",
+    Restored.RESUMED: "its launcher was told of it and goes on with it; there is nothing more to do",
+    Restored.GAVE_UP: f"a step failed ({{why}}) and is not tried again; {BY_HAND}",
+}
+
+
+def sentence(report: RunReport) -> str:
+    """`a1b2c3d4 "Zeta": …`, one printable line."""
+    return f"{called(report)}: {what(report)}."
+
+
+def called(report: RunReport) -> str:
+    name = printable(report.name)
+    name = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
+    return f'{printable(report.run)} "{name}"' if name else printable(report.run)
+
+
+def what(report: RunReport) -> str:
+    said = STATES.get(report.state, f"{report.machine}: {report.state}")
+    return printable(said.format(why=why(report), next=NEXT.get(report.machine, "it is recovered")))
+
+
+def why(report: RunReport) -> str:
+    """What stands in the way, without the braces that would mean something here."""
+    if report.obstacle is None:
+        return "nothing stands in its way"
+    words = report.obstacle.why or f"{report.obstacle.condition}: {report.obstacle.answer.value}"
+    return words.rstrip(".")
