@@ -17,10 +17,10 @@ from strawboss.cli.params import DURATION
 from strawboss.cli.stores import agent_named, complain, opened, registry, say
 from strawboss.cli.tables import markdown_table, show_table, terminal_table
 from strawboss.system.printable import printable
-from strawboss.wakeup import monitor, report
+from strawboss.wakeup import agents, monitor, report
 from strawboss.wakeup.abandoned import StillRunningError
 from strawboss.wakeup.agents import Agent, RegistryError
-from strawboss.wakeup.cycle import Rhythm, Row, Show, run_cycle, wait_for_work, woken
+from strawboss.wakeup.cycle import LONG_STEP, Rhythm, Row, Show, is_open, run_cycle, wait_for_work, woken
 from strawboss.wakeup.inspection import Inspection
 from strawboss.wakeup.monitor import MonitorLook
 from strawboss.wakeup.responses import OnStall
@@ -125,8 +125,8 @@ def _cycle(database: Database, rhythm: Rhythm, agent: Agent, as_json: bool) -> i
     try:
         with woken(agent, registry(), database, rhythm) as context:
             code = _one_cycle(context, as_json)
-            while rhythm.every is not None:
-                wait_for_work(context.keep_alive, rhythm.every)
+            while rhythm.every is not None and is_open(context):
+                wait_for_work(context, rhythm.every)
                 code = _one_cycle(context, as_json)
             return code
     except StillRunningError as error:
@@ -166,7 +166,7 @@ def _shown(agent: Agent, as_json: bool) -> Iterator[Show]:
             yield lambda row: live.update(_grown(heading, rows, row), refresh=True)
     else:
         print(f"{heading}\n\n{markdown_table(report.CYCLE_COLUMNS, [])}", flush=True)
-        yield _print_finished
+        yield _print_row
 
 
 def _grown(heading: str, rows: list[Row], row: Row) -> Group:
@@ -181,8 +181,9 @@ def _show_nothing(_: Row) -> None:
     """The rows come at the end, as one object."""
 
 
-def _print_finished(row: Row) -> None:
-    if row.status != "running":
+def _print_row(row: Row) -> None:
+    # A line once written stays: only of the step that takes long it is worth one that it has begun.
+    if row.status != "running" or row.step == LONG_STEP:
         print(markdown_table(report.CYCLE_COLUMNS, [report.cycle_row(row)]).splitlines()[-1], flush=True)
 
 
@@ -192,14 +193,29 @@ def _check_all(database: Database, rhythm: Rhythm, on_stall: OnStall, as_json: b
         _show_look(found, as_json)
         return 0 if found.is_well else 1
     with Live(auto_refresh=False) if sys.stdout.isatty() and not as_json else nullcontext() as live:
-        for seen in monitor.watch(registry, database, rhythm, on_stall, rhythm.every):
-            if isinstance(seen, StoreError):
-                complain(f"the task store: {seen}; looking again in {rhythm.every:.0f}s")
+        for seen in monitor.watch(agents.load, database, rhythm, on_stall, rhythm.every):
+            if not isinstance(seen, MonitorLook):
+                _show_blindness(_blindness(seen, rhythm.every), as_json, live)
             elif live is not None:
                 live.update(_drawn(seen), refresh=True)
             else:
                 _show_look(seen, as_json)
     return 0
+
+
+def _blindness(seen: StoreError | RegistryError, every: float) -> str:
+    what = f"the task store: {seen}" if isinstance(seen, StoreError) else str(seen)
+    return f"nothing can be seen: {what}; looking again in {every:.0f}s"
+
+
+def _show_blindness(text: str, as_json: bool, live: Live | None) -> None:
+    """A look that saw nothing is shown as such, in the place of the last one that saw something."""
+    if as_json:
+        click.echo(json.dumps(report.blind_json(text), ensure_ascii=False))
+    elif live is not None:
+        live.update(Group(Text(report.HEALTH_HEADING), Text(printable(text), style="bold red")), refresh=True)
+    else:
+        complain(text)
 
 
 def _show_look(found: MonitorLook, as_json: bool) -> None:
@@ -225,8 +241,7 @@ def _coloured(inspection: Inspection) -> list[str | Text]:
 
 
 def _lines_below(found: MonitorLook) -> Iterator[str]:
-    if found.note:
-        yield from ("", found.note)
+    yield from (line for text in (found.note, found.trouble) if text for line in ("", text))
     if found.responses:
         yield from ("", "### Alerts")
     for inspection in found.inspections:

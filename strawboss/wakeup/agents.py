@@ -41,6 +41,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """One agent. `capabilities` is a list, or a mapping to levels of 1 to 5; `budget` in tokens, None for no limit.
 
     `scope` and `workspace` say where and how it may work; `permissions` what it may do to others: delegate, approve.
+    `quiet_ok`: its command says nothing for long by nature; its silence is no stall.
     """
 
     name: Slug
@@ -54,6 +55,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     system_prompt: str = ""
     command: list[str] | str = ""
     pty: bool = False
+    quiet_ok: bool = False
     time_limit: str = "1h"
     budget: Tokens | None = None
 

@@ -14,15 +14,19 @@ from strawboss.system.directories import state_directory
 from strawboss.system.files import FILE_MODE, make_private_directory
 from strawboss.system.process_identity import ProcessIdentity, identify
 from strawboss.wakeup import steps
-from strawboss.wakeup.abandoned import StillRunningError, close, host, recover
+from strawboss.wakeup.abandoned import INTERRUPTED, StillRunningError, close, host, recover
 from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.keep_alive import KeepAlive
-from strawboss.wakeup.steps import Context, Outcome, Turn
-from strawboss.wakeup.store import cycles, events
+from strawboss.wakeup.steps import Context, Noticed, Outcome, Turn
+from strawboss.wakeup.store import approvals, cycles, events, inbox
+from strawboss.wakeup.store.available import available
+from strawboss.wakeup.store.changes import listening
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.errors import StoreError
 
 FETCH, SELECT = 2, 3
+# A process that cannot see even itself; the first step says why and ends the cycle.
+UNSEEN = ProcessIdentity(0, 0.0, namespace="unseen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,8 @@ STEPS = (
     Step(8, "Update", "committing", steps.update),
     Step(9, "Delegate", "committing", steps.delegate),
 )
+# The one that takes long.
+LONG_STEP = STEPS[6].label
 # What Turn means as a position in STEPS; NEXT is the one after.
 GOES_TO = {Turn.FETCH: FETCH, Turn.SELECT: SELECT, Turn.END: len(STEPS)}
 
@@ -84,8 +90,8 @@ def woken(agent: Agent, registry: Registry, database: Database, rhythm: Rhythm) 
     with _alone(agent):
         if not agent.workspace:
             make_private_directory(agent.directory)
-        recover(database, agent.name)
-        me = identify(os.getpid()) or ProcessIdentity(os.getpid(), time.time())
+        recover(database, agent.name, rhythm.timeout)
+        me = identify(os.getpid()) or UNSEEN
         now = database.now()
         with database.write() as connection:
             cycle = cycles.begin(connection, agent.name, host(), me, rhythm.every, now)
@@ -93,10 +99,13 @@ def woken(agent: Agent, registry: Registry, database: Database, rhythm: Rhythm) 
         parent = os.environ.get("STRAWBOSS_PARENT_ID", "").strip() or "strawboss"
         keep_alive = KeepAlive(agent, cycle.id, parent, database, rhythm.interval, rhythm.timeout)
         context = Context(agent, registry, database, cycle, keep_alive)
-        outcome = "interrupted"
+        outcome = "failed"
         try:
             yield context
             outcome = "ended"
+        except (KeyboardInterrupt, SystemExit):
+            outcome = INTERRUPTED
+            raise
         finally:
             _put_to_bed(context, outcome)
 
@@ -138,18 +147,59 @@ def run_cycle(context: Context, show: Show) -> list[Row]:
     return rows
 
 
-def wait_for_work(keep_alive: KeepAlive, seconds: float) -> None:
-    """Between two cycles: awake, idle and beating. Raises OSError when the record cannot be written."""
+def is_open(context: Context) -> bool:
+    """Whether this wake-up still counts; nobody has closed it when the store cannot be asked."""
+    try:
+        with context.database.read() as connection:
+            return cycles.is_open(connection, context.cycle.id)
+    except StoreError:
+        return True
+
+
+def wait_for_work(context: Context, seconds: float) -> None:
+    """Between two cycles: awake, idle and beating, until there is work or `seconds` are over.
+
+    A store that is away is waited out.
+    """
     until = time.monotonic() + seconds
+    with suppress(StoreError), listening(context.database, context.agent.name) as changed:
+        while (left := until - time.monotonic()) > 0:
+            _beat_idly(context)
+            if has_news(context):
+                return
+            changed(min(left, context.keep_alive.until_due))
     while (left := until - time.monotonic()) > 0:
-        keep_alive.beat("polling", "waiting for work", waits=True)
-        time.sleep(min(left, keep_alive.interval))
+        _beat_idly(context)
+        time.sleep(min(left, context.keep_alive.until_due))
+
+
+def _beat_idly(context: Context) -> None:
+    if context.keep_alive.until_due == 0:
+        with suppress(OSError):
+            context.keep_alive.beat("polling", "waiting for work", waits=True)
+
+
+def has_news(context: Context) -> bool:
+    """Whether there is something for this agent that its last cycle has not seen. Raises StoreError."""
+    agent, database = context.agent, context.database
+    now = database.now()
+    with database.read() as connection:
+        _, found = available(connection, agent.name, agent.levels, now)
+        newest = inbox.newest(connection, agent.name)
+        decided = any(
+            approvals.concerns(connection, one, agent.name) for one in approvals.decided(connection)
+        )
+    noticed = context.noticed
+    if noticed is None:  # its last cycle did not get that far, and would not get further now
+        context.noticed = Noticed(frozenset(task.id for task in found), newest)
+        return False
+    return decided or newest > noticed.message or any(task.id not in noticed.tasks for task in found)
 
 
 def _run(step: Step, context: Context, show: Show) -> Outcome:
     show(Row(step.label, "running", "..."))
     with suppress(OSError):
-        context.keep_alive.beat(step.phase, f"{step.label}{_about(context)}")
+        context.keep_alive.record(step.phase, f"{step.label}{_about(context)}")
     _record(context, f"{step.label}: began", "")
     outcome = step.act(context)
     _record(context, f"{step.label}: {outcome.status}", outcome.detail)
@@ -163,4 +213,5 @@ def _about(context: Context) -> str:
 def _record(context: Context, event: str, detail: str) -> None:
     now, task = context.database.now(), context.task.id if context.task else None
     with context.database.write() as connection:
+        context.keep_alive.tell(connection)
         events.record(connection, context.agent.name, event, detail, now, cycle=context.cycle.id, task=task)

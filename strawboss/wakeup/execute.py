@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from strawboss.system.directories import state_directory
 from strawboss.system.files import FILE_MODE, make_private_directory, write_atomically
 from strawboss.system.process_identity import ProcessIdentity, identify
+from strawboss.wakeup import confine
 from strawboss.wakeup.processes import CYCLE_VARIABLE, end_tree
 from strawboss.wakeup.tokens import LONGEST_LINE, Listener
 
@@ -22,7 +24,7 @@ from strawboss.wakeup.tokens import LONGEST_LINE, Listener
 LOOK_SECONDS = 0.1
 # What a command may leave on disk; it runs on, the rest is read and dropped.
 LARGEST_OUTPUT = 64 << 20
-CHUNK = 1 << 16
+CHUNK = 1 << 20
 REAP_SECONDS = 5.0
 PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|system_prompt|task|workspace)\}")
 WINDOW = (40, 120)
@@ -43,7 +45,8 @@ class Ended(Enum):
 class Order:
     """What to run. `texts` fills the placeholders of `argv`; without a prompt placeholder the prompt is stdin.
 
-    `output` and, beside it, the prompt are written as private files; `seconds` is the time limit.
+    `output` and, beside it, the prompt are written as private files; `seconds` is the time limit. With `read_only` the
+    command cannot write to `directory`, where the system can see to that (`confine`).
     """
 
     argv: tuple[str, ...]
@@ -54,6 +57,7 @@ class Order:
     seconds: float
     cycle: str
     pty: bool = False
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ def filled(order: Order, prompt: Path) -> list[str]:
 @contextmanager
 def _running(order: Order, prompt: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """The process, in a session of its own, and the descriptor its output comes from."""
-    source, terminal = _terminal() if order.pty else os.pipe()
+    source, terminal = _terminal() if order.pty else _pipe()
     try:
         process = _start(order, prompt, terminal)
     except BaseException:
@@ -122,7 +126,7 @@ def _running(order: Order, prompt: Path) -> Iterator[tuple[subprocess.Popen[byte
 
 def _start(order: Order, prompt: Path, terminal: int) -> subprocess.Popen[bytes]:
     environment = {**order.environment, CYCLE_VARIABLE: order.cycle}
-    with prompt.open("rb") as words, _appended(order.output) as output:
+    with prompt.open("rb") as words, _appended(order.output) as output, _prepared(order) as prepare:
         return subprocess.Popen(
             filled(order, prompt),
             cwd=order.directory,
@@ -131,8 +135,39 @@ def _start(order: Order, prompt: Path, terminal: int) -> subprocess.Popen[bytes]
             stdout=terminal,
             stderr=terminal if order.pty else output,
             start_new_session=True,
-            preexec_fn=_take_terminal if order.pty else None,
+            preexec_fn=prepare,
         )
+
+
+@contextmanager
+def _prepared(order: Order) -> Iterator[Callable[[], None] | None]:
+    """What the process has to do before its program."""
+    duties: list[Callable[[], None]] = [_take_terminal] if order.pty else []
+    ruleset = None
+    if order.read_only and confine.enforceable():
+        ruleset, restrict = confine.read_only(order.directory, state_directory())
+        duties.append(restrict)
+    try:
+        yield (lambda: _do(duties)) if duties else None
+    finally:
+        if ruleset is not None:
+            os.close(ruleset)
+
+
+def _do(duties: list[Callable[[], None]]) -> None:
+    for duty in duties:
+        duty()
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe with as much room as this system gives: a command that says much is not woken for every 64 kB."""
+    import fcntl
+
+    source, target = os.pipe()
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):
+            fcntl.fcntl(source, fcntl.F_SETPIPE_SZ, CHUNK)
+    return source, target
 
 
 def _terminal() -> tuple[int, int]:
@@ -168,6 +203,8 @@ def _attend(
         reader = _Reader(source, output, listener)
         while process.poll() is None:
             reader.read(LOOK_SECONDS)
+            # What it says on stderr goes to the file without passing here.
+            listener.heard = reader.heard + os.fstat(output).st_size
             if why := watch(listener):
                 return Ended.STOPPED, why
             if time.monotonic() > limit:
@@ -184,22 +221,36 @@ class _Reader:
 
     def __init__(self, source: int, output: int, listener: Listener) -> None:
         self._sources, self._output, self._listener = [source], output, listener
-        self._part = b""
+        self._parts: list[bytes] = []  # of a line that has not ended yet
+        self._part_size = 0
+        self._overlong = False
         self._room = LARGEST_OUTPUT
+        self.heard = 0
 
     def read(self, seconds: float) -> bool:
         """Take what comes within `seconds`. False: nothing did; a command may close its output and work on."""
         readable, _, _ = select.select(self._sources, [], [], seconds)
         chunk = self._chunk(readable[0]) if readable else b""
+        self.heard += len(chunk)
         self._keep(chunk)
-        *lines, self._part = (self._part + chunk).split(b"\n")
-        for line in lines:
-            self._listener.hear(line)
-        self._part = self._part if len(self._part) <= LONGEST_LINE else b""
+        self._listen(chunk)
         return bool(chunk)
 
+    def _listen(self, chunk: bytes) -> None:
+        if self._overlong:
+            _, ends, chunk = chunk.partition(b"\n")
+            self._overlong = not ends
+        end = chunk.rfind(b"\n")
+        if end >= 0:
+            self._listener.hear_lines(b"".join([*self._parts, chunk[:end]]))
+            self._parts, self._part_size, chunk = [], 0, chunk[end + 1 :]
+        self._part_size += len(chunk)
+        self._parts.append(chunk)
+        if self._part_size > LONGEST_LINE:
+            self._parts, self._part_size, self._overlong = [], 0, True
+
     def finish(self) -> None:
-        self._listener.hear(self._part)
+        self._listener.hear_lines(b"".join(self._parts))
 
     def _chunk(self, source: int) -> bytes:
         try:

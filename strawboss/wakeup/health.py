@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 from strawboss.system.process_identity import Liveness
 
@@ -29,7 +29,8 @@ class Health(StrEnum):
 class Beat:
     """What the record says. Ages in seconds: `age` by its content, `file_age` by the file's time of change.
 
-    `at` is the record's own time (epoch seconds); `ended` that it, or the store, says its wake-up has ended.
+    `at` is the record's own time (epoch seconds); `ended` that it, or the store, says its wake-up has ended; `quiet` how
+    long (seconds) the agent's command had shown no progress when it was written.
     """
 
     at: float
@@ -38,6 +39,20 @@ class Beat:
     message: str
     ended: bool
     cycle: str | None = None
+    quiet: float = 0.0
+
+    @property
+    def idle_for(self) -> float:
+        """Seconds since the last sign of work."""
+        return self.age + self.quiet
+
+
+class Host(Enum):
+    """Who looks after the processes of a place that we cannot see."""
+
+    UNWATCHED = "no monitor was ever seen there"
+    WATCHED = "a monitor watches there"
+    GONE = "its monitor has fallen silent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +66,8 @@ class Broken:
 class Witnesses:
     """`process` is None when no wake-up is open; `awake` is how long (seconds) the open one has been running.
 
-    `task` is the task it holds; `locked` whether that lock has not run out.
+    `task` is the task it holds; `locked` whether that lock has not run out. `host` matters for a process that we cannot
+    see.
     """
 
     beat: Beat | Broken | None
@@ -59,6 +75,12 @@ class Witnesses:
     awake: float = 0.0
     task: str | None = None
     locked: bool = False
+    host: Host = Host.UNWATCHED
+
+    @property
+    def is_lost(self) -> bool:
+        """Out of our sight, on a host that shows no sign of life any more."""
+        return self.process is Liveness.UNKNOWN and self.host is Host.GONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +125,10 @@ def _silent_from_the_start(evidence: Witnesses, timeout: float) -> Finding | Non
         return Finding(Health.UNKNOWN if held else Health.IDLE, why)
     if evidence.awake <= timeout:
         return Finding(Health.HEALTHY, "it is starting")
-    return _stalled(evidence, "it has never written a heartbeat")
+    if evidence.is_lost:
+        return _stalled(evidence, "it has never written a heartbeat")
+    # Perhaps it cannot. That is no reason to do anything to it.
+    return Finding(Health.UNKNOWN, "it has never written a heartbeat")
 
 
 def _asleep(evidence: Witnesses, _: float) -> Finding | None:
@@ -115,13 +140,14 @@ def _asleep(evidence: Witnesses, _: float) -> Finding | None:
 
 def _fresh(evidence: Witnesses, timeout: float) -> Finding | None:
     beat = evidence.beat
-    if isinstance(beat, Beat) and beat.age <= timeout and not beat.ended:
-        return (
-            Finding(Health.HEALTHY, "it beats")
-            if evidence.task
-            else Finding(Health.IDLE, "it beats and has no task")
-        )
-    return None
+    if not isinstance(beat, Beat) or beat.age > timeout or beat.ended:
+        return None
+    if beat.idle_for > timeout:
+        why = f"exceeded {timeout:.0f}s timeout: its wake-up beats, its command has shown nothing for {beat.idle_for:.0f}s"
+        return Finding(Health.STALLED, why, certain=evidence.process is Liveness.SAME)
+    if evidence.task:
+        return Finding(Health.HEALTHY, "it beats")
+    return Finding(Health.IDLE, "it beats and has no task")
 
 
 def _starting_again(evidence: Witnesses, timeout: float) -> Finding | None:
@@ -147,7 +173,9 @@ def _silent(evidence: Witnesses, timeout: float) -> Finding | None:
 
 
 def _stalled(evidence: Witnesses, why: str) -> Finding:
-    if evidence.process is Liveness.UNKNOWN:
+    if evidence.is_lost:
+        return Finding(Health.DEAD, f"its host is gone: {why}, and so has the monitor there")
+    if evidence.process is Liveness.UNKNOWN and evidence.host is Host.UNWATCHED:
         return Finding(Health.UNKNOWN, f"{why}, and whether its process runs cannot be told")
     return Finding(Health.STALLED, why, certain=evidence.process is Liveness.SAME)
 

@@ -1,4 +1,4 @@
-"""Gathers the evidence on every agent: one pass over the records, three questions to the store."""
+"""Gathers the evidence on every agent: one pass over the records, five questions to the store."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from datetime import UTC, datetime
 
 from strawboss.heartbeat.record import examine
 from strawboss.system.json_files import read_object
-from strawboss.wakeup.abandoned import process_of
+from strawboss.system.process_identity import liveness
+from strawboss.wakeup.abandoned import own_place, place_of
 from strawboss.wakeup.agents import Agent
-from strawboss.wakeup.health import Beat, Broken, Finding, Health, Witnesses, classify
+from strawboss.wakeup.health import Beat, Broken, Finding, Health, Host, Witnesses, classify
 from strawboss.wakeup.keep_alive import record_file
-from strawboss.wakeup.store import budgets, cycles, tasks
+from strawboss.wakeup.store import budgets, cycles, heartbeats, hosts, tasks
 from strawboss.wakeup.store.cycles import Cycle
 from strawboss.wakeup.store.database import Database
+from strawboss.wakeup.store.heartbeats import Heartbeat
 from strawboss.wakeup.store.tasks import Status, Task
 
 
@@ -39,39 +41,99 @@ class Inspection:
         return self.finding.health not in (Health.HEALTHY, Health.IDLE)
 
 
+@dataclass(frozen=True, slots=True)
+class _Books:
+    """What the store says of everybody, by agent (`watched`: by place), at one moment of its clock."""
+
+    now: float
+    latest: dict[str, Cycle]
+    beats: dict[str, Heartbeat]
+    held: dict[str | None, Task]
+    used: dict[str, int]
+    watched: dict[str, float]
+
+
 def check_all(
     agents: Iterable[Agent], database: Database, timeout: float, since: float = math.inf
 ) -> list[Inspection]:
-    """MonitorLook at all of them. Raises StoreError; what is wrong with one record is that agent's finding.
+    """Look at all of them. Raises StoreError; what is wrong with one record is that agent's finding.
 
     `since` is how long (seconds) this machine has been awake: a silence is not counted from before that.
     """
+    books = _read_books(database)
+    return [_inspected(agent, books, timeout, since) for agent in agents]
+
+
+def _read_books(database: Database) -> _Books:
     now = database.now()
     with database.read() as connection:
-        latest = cycles.latest(connection)
-        used = budgets.all_used(connection)
         held = {task.lock_holder: task for task in tasks.listed(connection, [Status.IN_PROGRESS])}
-    inspections = []
-    for agent in agents:
-        cycle, task = latest.get(agent.name), held.get(agent.name)
-        evidence = _evidence(agent, cycle, task, now, since)
-        open_cycle = cycle if cycle is not None and cycle.ended_at is None else None
-        finding = classify(evidence, timeout)
-        inspections.append(Inspection(agent, evidence, finding, open_cycle, used.get(agent.name, 0)))
-    return inspections
+        return _Books(
+            now,
+            cycles.latest(connection),
+            heartbeats.all_beats(connection),
+            held,
+            budgets.all_used(connection),
+            hosts.watched_until(connection),
+        )
 
 
-def _evidence(agent: Agent, cycle: Cycle | None, task: Task | None, now: float, since: float) -> Witnesses:
-    beat = read_beat(agent)
-    if isinstance(beat, Beat):
-        over = cycle is not None and cycle.ended_at is not None and beat.cycle == cycle.id
-        ended, age, file_age = beat.ended or over, min(beat.age, since), min(beat.file_age, since)
-        beat = replace(beat, ended=ended, age=age, file_age=file_age)
-    locked = task is not None and (task.lock_expires_at or 0) > now
-    if cycle is None or cycle.ended_at is not None:
-        return Witnesses(beat, None, task=task.id if task else None, locked=locked)
-    awake = min(now - cycle.began_at, since)
-    return Witnesses(beat, process_of(cycle), awake, task.id if task else None, locked)
+def _inspected(agent: Agent, books: _Books, timeout: float, since: float) -> Inspection:
+    cycle = books.latest.get(agent.name)
+    if cycle is not None and cycle.ended_at is not None:
+        cycle = None
+    evidence = _evidence(agent, cycle, books, since)
+    finding = classify(evidence, timeout)
+    return Inspection(agent, evidence, finding, cycle, books.used.get(agent.name, 0))
+
+
+def _evidence(agent: Agent, cycle: Cycle | None, books: _Books, since: float) -> Witnesses:
+    beat = _latest_beat(read_beat(agent), books, agent, since)
+    task = books.held.get(agent.name)
+    name, locked = (task.id, (task.lock_expires_at or 0) > books.now) if task else (None, False)
+    if cycle is None:
+        return Witnesses(beat, None, task=name, locked=locked)
+    awake = min(books.now - cycle.began_at, since)
+    return Witnesses(beat, liveness(cycle.process), awake, name, locked, _host(cycle, books))
+
+
+def _host(cycle: Cycle, books: _Books) -> Host:
+    place = place_of(cycle)
+    if place == own_place() or place not in books.watched:
+        return Host.UNWATCHED
+    return Host.WATCHED if books.watched[place] >= books.now else Host.GONE
+
+
+def _latest_beat(
+    filed: Beat | Broken | None, books: _Books, agent: Agent, since: float
+) -> Beat | Broken | None:
+    """The younger of the two: the file may be on another machine, the store may have been away."""
+    over = books.latest.get(agent.name)
+    over = over if over is not None and over.ended_at is not None else None
+    beat = _younger(filed, _stored_beat(agent, books, ended=over is not None))
+    if not isinstance(beat, Beat):
+        return beat
+    age, file_age = min(beat.age, since), min(beat.file_age, since)
+    ended = beat.ended or (over is not None and beat.cycle == over.id)
+    return replace(
+        beat, ended=ended, age=age, file_age=file_age, quiet=min(beat.quiet, max(0.0, since - age))
+    )
+
+
+def _younger(filed: Beat | Broken | None, stored: Beat | None) -> Beat | Broken | None:
+    if stored is None:
+        return filed
+    if isinstance(filed, Broken):
+        return filed if stored.ended else stored
+    return stored if filed is None or stored.age < filed.age else filed
+
+
+def _stored_beat(agent: Agent, books: _Books, *, ended: bool) -> Beat | None:
+    stored, cycle = books.beats.get(agent.name), books.latest.get(agent.name)
+    if stored is None or cycle is None or (stored.at == cycle.began_at and not ended):
+        return None  # a wake-up has begun and has not beaten yet
+    age = books.now - stored.at
+    return Beat(stored.at, age, age, stored.message, ended, stored.cycle, stored.quiet)
 
 
 def read_beat(agent: Agent) -> Beat | Broken | None:
@@ -87,7 +149,8 @@ def read_beat(agent: Agent) -> Beat | Broken | None:
         file_age = time.time() - path.stat().st_mtime
     except OSError:
         return None
-    cycle = (record.extra or {}).get("cycle")
+    extra = record.extra or {}
+    cycle, quiet = extra.get("cycle"), extra.get("quiet")
     return Beat(
         record.at.timestamp(),
         record.age_seconds,
@@ -95,4 +158,7 @@ def read_beat(agent: Agent) -> Beat | Broken | None:
         record.last_message or "",
         record.is_terminal,
         cycle if isinstance(cycle, str) else None,
+        float(quiet)
+        if isinstance(quiet, (int, float)) and not isinstance(quiet, bool) and quiet > 0
+        else 0.0,
     )

@@ -31,11 +31,14 @@ def tree(roots: Iterable[ProcessIdentity], cycle: str) -> list[psutil.Process]:
 
 
 def end_tree(roots: Iterable[ProcessIdentity], cycle: str, patience: float = TERM_SECONDS) -> bool:
-    """SIGTERM, then SIGKILL after `patience` seconds, to the whole tree. False: something is still alive.
+    """SIGTERM, then SIGKILL after `patience` seconds, to the whole tree. False: something is, or may be, still alive.
 
-    psutil compares pid and start time before each signal, so a pid that was used again in between is spared.
+    All of it or nothing: with a root that cannot be judged from here no signal is sent. psutil compares pid and start
+    time before each signal, so a pid that was used again in between is spared.
     """
     roots = list(roots)
+    if any(liveness(root) is Liveness.UNKNOWN for root in roots):
+        return False
     _signal(tree(roots, cycle), "terminate", patience)
     # Again from the start: a process may have been born between listing and signal.
     for _ in range(3):
@@ -44,6 +47,27 @@ def end_tree(roots: Iterable[ProcessIdentity], cycle: str, patience: float = TER
             return True
         _signal(left, "kill", KILL_SECONDS)
     return not tree(roots, cycle)
+
+
+def end_at_once(identity: ProcessIdentity) -> None:
+    """SIGKILL to that very process, without a word to say or a hand to move before it."""
+    if liveness(identity) is Liveness.SAME:
+        with suppress(psutil.Error):
+            _signal([psutil.Process(identity.pid)], "kill", KILL_SECONDS)
+
+
+def cpu_seconds(roots: Iterable[ProcessIdentity], cycle: str) -> float:
+    """CPU time of the whole tree so far, with that of children that have ended."""
+    return sum(map(_cpu, tree(roots, cycle)))
+
+
+def _cpu(process: psutil.Process) -> float:
+    try:
+        return float(
+            sum(process.cpu_times()[:4])
+        )  # user, system, and both of its children that were waited for
+    except psutil.Error:
+        return 0.0
 
 
 def _signal(processes: list[psutil.Process], how: str, patience: float) -> None:

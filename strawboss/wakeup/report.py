@@ -73,7 +73,13 @@ def look_json(look: MonitorLook) -> dict[str, Any]:
         ],
         "well": look.is_well,
         "note": look.note,
+        "trouble": look.trouble,
     }
+
+
+def blind_json(why: str) -> dict[str, Any]:
+    """A look that could see nothing, in the shape of one that could."""
+    return {"agents": [], "well": False, "note": "", "trouble": why}
 
 
 def _inspection_json(inspection: Inspection, response: Response | None) -> dict[str, Any]:
@@ -86,6 +92,8 @@ def _inspection_json(inspection: Inspection, response: Response | None) -> dict[
         "certain": inspection.finding.certain,
         "last_heartbeat_seconds": round(beat.age, 1) if beat else None,
         "last_activity": beat.message if beat else None,
+        "no_progress_seconds": round(beat.quiet, 1) if beat else None,
+        "host": inspection.cycle.host if inspection.cycle else None,
         "process": evidence.process.value if evidence.process else None,
         "pid": inspection.cycle.process.pid if inspection.cycle else None,
         "task": evidence.task,

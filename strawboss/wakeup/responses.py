@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from strawboss.heartbeat.record import Beat
 from strawboss.system.json_files import write_json
+from strawboss.system.process_identity import Liveness, liveness
 from strawboss.wakeup import selection
 from strawboss.wakeup.abandoned import close, tasks_of
 from strawboss.wakeup.agents import Agent
@@ -20,7 +21,7 @@ from strawboss.wakeup.health import Health
 from strawboss.wakeup.inspection import Inspection, check_all
 from strawboss.wakeup.keep_alive import record_file
 from strawboss.wakeup.launch import LaunchError, launch
-from strawboss.wakeup.processes import end_tree
+from strawboss.wakeup.processes import end_at_once, end_tree
 from strawboss.wakeup.store import actions, checkout, events, inbox
 from strawboss.wakeup.store.cycles import Cycle
 from strawboss.wakeup.store.database import Database
@@ -60,6 +61,11 @@ class Patient:
         return self.inspection.agent.name
 
     @property
+    def is_lost(self) -> bool:
+        """Its host is gone: nothing of it can be ended, what it held comes free with its locks."""
+        return self.inspection.evidence.is_lost
+
+    @property
     def cycle(self) -> Cycle:
         assert self.inspection.cycle is not None
         return self.inspection.cycle
@@ -72,16 +78,17 @@ class FailedError(Exception):
 def respond(patient: Patient, wanted: OnStall) -> Response:
     """Do what is wanted, or less, and say so. Raises StoreError: without the journal nothing is done."""
     if wanted is OnStall.WARN:
-        return _warn(patient, "warn")
+        return warn(patient, "warn")
     if _has_recovered(patient):
         return Response(OnStall.WARN, "none: it has recovered")
     if obstacle := _obstacle(patient, wanted):
-        return _warn(patient, f"warn ({wanted} refused: {obstacle})")
+        return warn(patient, f"warn ({wanted} refused: {obstacle})")
     complaint = _claim(patient, wanted)
     if complaint is not None:
         return complaint
     try:
-        words = f"{wanted} ({ACTIONS[wanted](patient)})"
+        act = _give_up if patient.is_lost and wanted is not OnStall.REASSIGN else ACTIONS[wanted]
+        words = f"{wanted} ({act(patient)})"
     except (FailedError, LaunchError) as error:
         words = f"{wanted} failed: {error}"
     with patient.database.write() as connection:
@@ -98,7 +105,14 @@ def _has_recovered(patient: Patient) -> bool:
 
 def _obstacle(patient: Patient, wanted: OnStall) -> str:
     inspection = patient.inspection
-    if inspection.cycle is None or not inspection.finding.certain:
+    if inspection.cycle is None:
+        return f"which process is {patient.name}'s is not certain"
+    if patient.is_lost:
+        if inspection.evidence.locked:
+            return f"its host is gone, and its lock on {inspection.evidence.task} has to run out first"
+    elif inspection.evidence.process is Liveness.UNKNOWN:
+        return f"its process is out of sight on {inspection.cycle.host}; the monitor there has to do it"
+    elif not inspection.finding.certain:
         return f"which process is {patient.name}'s is not certain"
     if wanted is OnStall.REASSIGN and (orphan := _unplaceable(patient)):
         return f"no other capable agent for {orphan}"
@@ -119,7 +133,8 @@ def _claim(patient: Patient, wanted: OnStall) -> Response | None:
     return None
 
 
-def _warn(patient: Patient, words: str) -> Response:
+def warn(patient: Patient, words: str) -> Response:
+    """An alert, with one entry in the history for each incident. Raises StoreError."""
     with patient.database.write() as connection:
         _alert(patient, connection, words)
     return Response(OnStall.WARN, words)
@@ -154,6 +169,10 @@ def _kill(patient: Patient) -> str:
     return f"ended; gave back {_named(released)}"
 
 
+def _give_up(patient: Patient) -> str:
+    return f"its host is gone; gave back {_named(_end(patient, 'host gone'))}"
+
+
 def _reassign(patient: Patient) -> str:
     _end_processes(patient)
     with patient.database.write() as connection:
@@ -186,14 +205,23 @@ def _end(patient: Patient, outcome: str) -> list[Task]:
 
 
 def _end_processes(patient: Patient) -> None:
+    if patient.is_lost:
+        return
     cycle = patient.cycle
     roots = [cycle.process, *([cycle.command] if cycle.command else [])]
+    if any(liveness(root) is Liveness.UNKNOWN for root in roots):
+        raise FailedError(f"a process of {patient.name} cannot be seen from here; nothing was ended")
+    # The wake-up first and at once: it must neither take the end of its command for the end of the task nor go on.
+    end_at_once(cycle.process)
     if not end_tree(roots, cycle.id):
         raise FailedError(f"a process of {patient.name} (pid {cycle.process.pid}) is still alive")
 
 
 def _write_last_record(patient: Patient) -> None:
-    # Its writer is gone for good and cannot say so; without this every other monitor goes on calling it stale.
+    # Its writer is gone for good and cannot say so; without this every other monitor goes on calling it stale. One on
+    # another host has its record there.
+    if patient.is_lost:
+        return
     agent, words = patient.inspection.agent, f"{patient.inspection.finding.health}: ended by the monitor"
     beat = Beat(agent.slug, MONITOR, "terminal", words, "STALL", extra={"cycle": patient.cycle.id})
     with suppress(OSError):

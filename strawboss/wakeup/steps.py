@@ -7,7 +7,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import TypeVar
@@ -15,15 +15,15 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from strawboss.system.directories import state_directory
-from strawboss.system.process_identity import ProcessIdentity
+from strawboss.system.process_identity import ProcessIdentity, here
+from strawboss.wakeup import confine, selection
 from strawboss.wakeup import context as reading
-from strawboss.wakeup import selection
 from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.context import ContextError, Understanding
 from strawboss.wakeup.execute import Ended, Execution, Order, execute
-from strawboss.wakeup.keep_alive import KeepAlive
+from strawboss.wakeup.keep_alive import SUPERSEDED, KeepAlive
 from strawboss.wakeup.selection import Score
-from strawboss.wakeup.store import approvals, budgets, checkout, cycles, inbox, tasks
+from strawboss.wakeup.store import approvals, available, budgets, checkout, cycles, inbox, tasks
 from strawboss.wakeup.store.checkout import Conflict, Lease
 from strawboss.wakeup.store.cycles import Cycle
 from strawboss.wakeup.store.database import Database
@@ -54,6 +54,14 @@ class Outcome:
     turn: Turn = Turn.NEXT
 
 
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """What a cycle has seen before it ended: the available tasks, and the number of the newest message."""
+
+    tasks: frozenset[str]
+    message: int
+
+
 @dataclass(slots=True)
 class Context:
     """What the steps know and learn. The second half is about the task in hand and starts anew with each."""
@@ -64,10 +72,16 @@ class Context:
     cycle: Cycle
     keep_alive: KeepAlive
     candidates: list[Score] = field(default_factory=list)
+    noticed: Noticed | None = None
     task: Task | None = None
     lease: Lease | None = None
     known: Understanding | None = None
     execution: Execution | None = None
+
+    def notice(self, found: list[Task]) -> None:
+        """These tasks need no waking for any more."""
+        before = self.noticed or Noticed(frozenset(), 0)
+        self.noticed = replace(before, tasks=frozenset(task.id for task in found))
 
     def forget_task(self) -> None:
         """The next one starts with nothing known."""
@@ -87,12 +101,21 @@ class Context:
 def identity(context: Context) -> Outcome:
     """1. Who is this, where may it work, and can it be started at all."""
     agent = context.agent
-    complaint = _workspace_complaint(agent) or _command_complaint(agent)
+    complaint = _workspace_complaint(agent) or _command_complaint(agent) or _sight_complaint()
     if complaint:
         return Outcome("failed", complaint, Turn.END)
-    return Outcome(
-        "done", " / ".join([agent.name, agent.title or agent.role or "no title", f"scope: {agent.scope}"])
-    )
+    who = [agent.name, agent.title or agent.role or "no title", f"scope: {agent.scope}"]
+    return Outcome("done", " / ".join(who) + _enforcement(agent))
+
+
+def _sight_complaint() -> str:
+    # What cannot be seen cannot be ended, and what it starts would go on for ever.
+    return "" if here().sees else "/proc shows the processes of another pid namespace; mount one for this one"
+
+
+def _enforcement(agent: Agent) -> str:
+    held = agent.scope != "read-only" or confine.enforceable()
+    return "" if held else " (told to the command; this system cannot enforce it)"
 
 
 def _workspace_complaint(agent: Agent) -> str:
@@ -115,24 +138,32 @@ def _command_complaint(agent: Agent) -> str:
 
 
 def settle_approvals(context: Context) -> Outcome:
-    """2. Act on what was approved or denied; count what still waits."""
-    now = context.database.now()
+    """2. Act on what was approved or denied; count its own that still wait, and look into its inbox."""
+    now, name = context.database.now(), context.agent.name
     with context.database.write() as connection:
-        settled = approvals.settle(connection, now)
-        pending = len(approvals.pending(connection))
+        settled = [
+            one for one in approvals.settle(connection, now) if approvals.concerns(connection, one, name)
+        ]
+        pending = [one for one in approvals.pending(connection) if approvals.concerns(connection, one, name)]
+        unread = inbox.inbox(connection, name)
     counts = [f"{len(settled)} processed"] if settled else []
-    return Outcome("done", ", ".join([*counts, f"{pending} pending"]))
+    messages = [_counted(len(unread), "message")] if unread else []
+    context.noticed = Noticed(frozenset(), max((one.id for one in unread), default=0))
+    return Outcome("done", ", ".join([*counts, f"{len(pending)} pending", *messages]))
 
 
 def fetch(context: Context) -> Outcome:
     """3. What is available to this agent; tasks that keep ending cycles are taken out."""
     now = context.database.now()
     with context.database.write() as connection:
-        tasks.block_worn_out(connection, now)
-        count, found = tasks.available(connection, context.agent.name, context.agent.levels, now)
+        if not cycles.is_open(connection, context.cycle.id):
+            return Outcome("failed", SUPERSEDED, Turn.END)
+        available.block_worn_out(connection, now)
+        count, found = available.available(connection, context.agent.name, context.agent.levels, now)
         used = budgets.used(connection, context.agent.name)
+    context.notice(found)
     remaining = None if context.agent.budget is None else context.agent.budget - used
-    context.candidates = selection.ranked(found, context.agent.levels, remaining, now)
+    context.candidates = selection.ranked(found, context.agent.levels, remaining, time.time())
     if found and not context.candidates:
         detail = f"{_counted(count, 'available task')}, but the budget is used up ({used:,}/{context.agent.budget:,})"
         return Outcome("failed", detail, Turn.END)
@@ -186,6 +217,7 @@ def perform(context: Context) -> Outcome:
     began = time.monotonic()
     execution = execute(_order(context), lambda process: _note(context, process), context.keep_alive.watch)
     context.execution = execution
+    context.keep_alive.attend(None)
     facts = f"{_tokens(execution)} in {time.monotonic() - began:.0f}s"
     if execution.succeeded:
         return Outcome("done", facts)
@@ -204,7 +236,15 @@ def _order(context: Context) -> Order:
     seconds = agent.time_limit_seconds
     environment = _environment(context)
     return Order(
-        tuple(agent.argv), texts, agent.directory, environment, output, seconds, context.cycle.id, agent.pty
+        tuple(agent.argv),
+        texts,
+        agent.directory,
+        environment,
+        output,
+        seconds,
+        context.cycle.id,
+        agent.pty,
+        read_only=agent.scope == "read-only",
     )
 
 
@@ -225,6 +265,7 @@ def _environment(context: Context) -> dict[str, str]:
 
 
 def _note(context: Context, process: ProcessIdentity) -> None:
+    context.keep_alive.attend(process)
     with context.database.write() as connection:
         cycles.note_command(connection, context.cycle.id, process)
 

@@ -21,7 +21,7 @@ DOING = {"write": "writing to", "edit": "editing", "read": "reading"}
 class Listener:
     """Fed with lines of output. `tokens` used so far, `activity` for the heartbeat, `answer` for the task store.
 
-    `finished` after a last word of the model: it will spend no more.
+    `finished` after a last word of the model: it will spend no more. `heard` is the size of all its output, in bytes.
     """
 
     tokens: int = 0
@@ -29,7 +29,16 @@ class Listener:
     said: str | None = None
     failure: str | None = None
     finished: bool = False
+    heard: int = 0
     _lines: list[str] | None = None
+
+    def hear_lines(self, text: bytes) -> None:
+        """Some whole lines at once. Of those without any event in them only the last few matter."""
+        lines = text.split(b"\n")
+        if b"{" not in text:
+            lines = [line for line in lines if line.strip()][-TAIL_LINES:]
+        for line in lines:
+            self.hear(line)
 
     def hear(self, line: bytes) -> None:
         """One line of output, whatever it holds."""

@@ -129,8 +129,9 @@ def test_a_cycle_is_a_markdown_table_when_piped(run, monkeypatch: pytest.MonkeyP
         "| 5. Checkout | done | Lock acquired |",
         "| 6. Understand | done | Loaded 0 context files (0 tokens) |",
     ]
-    assert re.fullmatch(r"\| 7. Execute \| done \| 0 tokens in \d+s \|", lines[10])
-    assert lines[11:] == [
+    assert lines[10] == "| 7. Execute | running | ... |"
+    assert re.fullmatch(r"\| 7. Execute \| done \| 0 tokens in \d+s \|", lines[11])
+    assert lines[12:] == [
         "| 8. Update | done | in_progress → complete |",
         "| 9. Delegate | done | 0 sub-tasks |",
         "| 3. Fetch tasks | done | 0 available tasks |",

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 from heartbeat.waiting import until
@@ -8,7 +9,6 @@ from heartbeat.waiting import until
 from strawboss.heartbeat import beat_for_process, writer
 from strawboss.heartbeat.record import Beat
 from strawboss.heartbeat.utc import utc_now
-from strawboss.system import process_identity
 from strawboss.system.json_files import read_object
 from strawboss.system.process_identity import Liveness, identify
 
@@ -91,6 +91,6 @@ def test_a_process_that_cannot_be_seen_gets_neither_a_beat_nor_an_end(tmp_path, 
 
 def test_a_pid_that_was_used_again_is_the_end_of_the_process(tmp_path, process):
     writer.write(tmp_path, BEAT, utc_now())
-    earlier = process_identity.ProcessIdentity(process.pid, 1.0, process_identity.boot_id())
+    earlier = replace(identify(process.pid), started=1.0)
     beat_for_process.keep_beating(tmp_path, BEAT, earlier, 0.02, "ERRORED", pytest.fail)
     assert record(tmp_path)["terminal_state"] == "ERRORED"

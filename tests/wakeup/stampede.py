@@ -15,7 +15,7 @@ import time
 
 from sqlalchemy import func, select
 
-from strawboss.wakeup.store import checkout, schema, tasks
+from strawboss.wakeup.store import available, checkout, schema, tasks
 from strawboss.wakeup.store.checkout import Conflict
 from strawboss.wakeup.store.database import Database, open_database
 from strawboss.wakeup.store.tasks import Status
@@ -45,7 +45,7 @@ def work(able: list[str], lease: float, log: int) -> None:
 def look(database: Database, able: list[str], now: float) -> list[str] | None:
     """What is available, in any order, as agents of different skill rank it. None: all have ended."""
     with database.read() as connection:
-        _, candidates = tasks.available(connection, "worker", able, now)
+        _, candidates = available.available(connection, "worker", able, now)
         if not candidates and not connection.execute(UNFINISHED).scalar_one():
             return None
     return random.sample([task.id for task in candidates], len(candidates))

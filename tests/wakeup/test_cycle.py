@@ -219,7 +219,7 @@ def test_between_two_cycles_an_agent_beats_and_waits(
     light: Database, enlist: Callable[..., Registry], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with woken(SAYS_DONE, enlist(SAYS_DONE), light, RHYTHM) as context:
-        module.wait_for_work(context.keep_alive, 0.01)
+        module.wait_for_work(context, 0.01)
         record = read_object(record_file(SAYS_DONE))
     assert isinstance(record, dict)
     assert (record["phase"], record["wait_kind"]) == ("polling", "idle")

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import update
+from wakeup.identities import NOBODY
 
 from strawboss.system.json_files import read_object
 from strawboss.wakeup.agents import Agent
 from strawboss.wakeup.keep_alive import KeepAlive, record_file
-from strawboss.wakeup.store import budgets, checkout, schema, tasks
+from strawboss.wakeup.store import budgets, checkout, cycles, schema, tasks
 from strawboss.wakeup.store.checkout import Lease
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.tasks import NewTask, Status
@@ -22,7 +23,9 @@ WRITER = Agent("writer", id="agent-a1b2", budget=100)
 @pytest.fixture
 def keep_alive(light: Database) -> KeepAlive:
     WRITER.directory.mkdir(parents=True)
-    return KeepAlive(WRITER, "cycle-1", "parent-1", light, interval=0.0, timeout=60.0)
+    with light.write() as connection:
+        cycle = cycles.begin(connection, "writer", "here", NOBODY, None, light.now())
+    return KeepAlive(WRITER, cycle.id, "parent-1", light, interval=0.0, timeout=60.0)
 
 
 @pytest.fixture
@@ -45,7 +48,7 @@ def test_a_beat_is_a_record_of_the_heartbeat_contract(keep_alive: KeepAlive, hel
         "implementing",
     )
     assert (record["last_message"], record["terminal_state"]) == ("writing to report.md", None)
-    assert record["extra"] == {"cycle": "cycle-1", "task": held.task}
+    assert record["extra"] == {"cycle": keep_alive.cycle, "task": held.task, "quiet": 0.0}
 
 
 def test_watching_beats_and_renews_the_lock_when_it_is_time(

@@ -1,23 +1,26 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy import update
 
+from strawboss.heartbeat.clocks import Clocks
 from strawboss.system.json_files import write_json
 from strawboss.system.process_identity import identify
 from strawboss.wakeup import monitor
-from strawboss.wakeup.abandoned import host
+from strawboss.wakeup.abandoned import host, own_place
 from strawboss.wakeup.agents import Agent, Registry, RegistryError, load
 from strawboss.wakeup.cycle import Rhythm
 from strawboss.wakeup.health import Health
 from strawboss.wakeup.keep_alive import record_file
-from strawboss.wakeup.monitor import Clocks, MonitorLook, Vigil, after, look, wake, watch
+from strawboss.wakeup.monitor import MonitorLook, Vigil, after, look, wake, watch
 from strawboss.wakeup.responses import OnStall
-from strawboss.wakeup.store import cycles
+from strawboss.wakeup.store import cycles, events, hosts, schema
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.errors import StoreError
 
@@ -40,11 +43,15 @@ def old_beat(agent: Agent, seconds: float) -> None:
     os.utime(record_file(agent), (at, at))
 
 
-def running_for(database: Database, agent: Agent, seconds: float) -> cycles.Cycle:
-    me = identify(os.getpid())
-    assert me is not None
+def begun(database: Database, agent: Agent, pid: int, ago: float = 0.0) -> cycles.Cycle:
+    process = identify(pid)
+    assert process is not None
     with database.write() as connection:
-        return cycles.begin(connection, agent.name, host(), me, None, database.now() - seconds)
+        return cycles.begin(connection, agent.name, host(), process, None, database.now() - ago)
+
+
+def running_for(database: Database, agent: Agent, seconds: float) -> cycles.Cycle:
+    return begun(database, agent, os.getpid(), seconds)
 
 
 def test_the_first_look_only_observes_and_the_second_acts(
@@ -117,6 +124,89 @@ def test_what_is_unknown_is_never_acted_on(light: Database, enlist: Callable[...
     assert found.inspections[0].finding.health is Health.UNKNOWN
     assert found.responses["writer"].words == "warn"
     assert not found.is_well
+
+
+@pytest.mark.parametrize(
+    ("fall", "of", "held_back"), [(2, 2, False), (3, 5, True), (3, 6, False), (4, 4, True)]
+)
+def test_when_many_fall_silent_at_once_that_look_only_alerts_and_the_next_one_acts(
+    light: Database, enlist: Callable[..., Registry], fall: int, of: int, held_back: bool
+) -> None:
+    team = [Agent(f"a{number}", command=["cat"]) for number in range(of)]
+    enlist(*team)
+    with subprocess.Popen(["sleep", "600"]) as sleeper:
+        for agent in team:
+            begun(light, agent, sleeper.pid)
+        looks = watch(load, light, RHYTHM, OnStall.KILL, every=0.001)
+        assert well(next(looks))
+        with light.write() as connection:
+            for table in (schema.cycles.c.began_at, schema.heartbeats.c.at):
+                connection.execute(update(table.table).values({table: light.now() - 100}))
+        for number, agent in enumerate(team):
+            old_beat(agent, 60 if number < fall else 0)
+        said = (
+            f"warn ({fall} of {of} fell silent within one look: the witness is suspect, the next look acts)"
+        )
+        first = words(next(looks))
+        assert (first == dict.fromkeys(first, said)) is held_back
+        assert (sleeper.poll() is None) is held_back
+        if held_back:
+            assert words(next(looks))["a0"] == "kill (ended; gave back nothing)"
+        sleeper.kill()
+    with light.read() as connection:
+        written = [event.detail for event in events.history(connection, 100, "a0")]
+    assert any("witness is suspect" in detail for detail in written) is held_back
+
+
+def words(look: object) -> dict[str, str]:
+    assert isinstance(look, MonitorLook)
+    return {name: response.words for name, response in look.responses.items()}
+
+
+def test_a_registry_that_breaks_is_one_alert_and_the_last_good_one_serves(
+    light: Database, enlist: Callable[..., Registry]
+) -> None:
+    file = enlist(AGENT).path
+    good = file.read_text()
+    looks = watch(load, light, RHYTHM, OnStall.WARN, every=0.001)
+    assert well(next(looks))
+    file.write_text("agents: [")
+    broken = [next(looks) for _ in range(3)]
+    assert [len(look.inspections) for look in broken] == [1, 1, 1]  # type: ignore[union-attr]
+    assert [bool(look.note) for look in broken] == [True, False, False]  # type: ignore[union-attr]
+    assert not any(map(well, broken))
+    file.write_text(good)
+    mended = next(looks)
+    assert well(mended)
+    assert mended.note == "the agent registry can be read again"  # type: ignore[union-attr]
+    with light.read() as connection:
+        alerts = [one.event for one in events.history(connection, 100) if one.agent == "strawboss"]
+    assert alerts == ["alert: registry"]
+
+
+def test_a_registry_that_could_never_be_read_is_what_each_look_finds(
+    light: Database, enlist: Callable[..., Registry]
+) -> None:
+    file = enlist(AGENT).path
+    file.write_text("agents: [")
+    looks = watch(load, light, RHYTHM, OnStall.WARN, every=0.001)
+    assert [type(next(looks)) for _ in range(2)] == [RegistryError, RegistryError]
+
+
+def well(look: object) -> bool:
+    assert isinstance(look, MonitorLook)
+    return look.is_well
+
+
+def test_a_resident_monitor_holds_the_lease_of_its_place(
+    light: Database, enlist: Callable[..., Registry]
+) -> None:
+    enlist(AGENT)
+    looks = watch(load, light, RHYTHM, OnStall.WARN, every=0.001)
+    next(looks)
+    with light.read() as connection:
+        until = hosts.watched_until(connection)[own_place()]
+    assert 0 < until - light.now() <= RHYTHM.timeout
 
 
 def test_waking_a_healthy_agent_does_nothing_and_says_so(

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -12,7 +13,7 @@ import pytest
 
 from strawboss.system.process_identity import Liveness, ProcessIdentity, identify, liveness
 from strawboss.wakeup import processes
-from strawboss.wakeup.processes import CYCLE_VARIABLE, end_tree, tree
+from strawboss.wakeup.processes import CYCLE_VARIABLE, cpu_seconds, end_at_once, end_tree, tree
 
 CYCLE = f"cycle-test-{os.getpid()}"
 # A parent, a child, a grandchild that has left both, and all of them deaf to SIGTERM when told so.
@@ -98,7 +99,7 @@ def test_a_stopped_process_ends_too(family: Callable[[str], list[ProcessIdentity
 
 def test_a_stranger_with_the_pid_is_spared(family: Callable[[str], list[ProcessIdentity]]) -> None:
     parent = family("obedient")[0]
-    someone_else = ProcessIdentity(parent.pid, parent.started - 100, parent.boot)
+    someone_else = replace(parent, started=parent.started - 100)
     assert end_tree([someone_else], "cycle-of-nobody")
     assert liveness(parent) is Liveness.SAME
 
@@ -106,10 +107,31 @@ def test_a_stranger_with_the_pid_is_spared(family: Callable[[str], list[ProcessI
 def test_a_process_whose_identity_cannot_be_read_is_spared(
     family: Callable[[str], list[ProcessIdentity]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parent = family("obedient")[0]
+    members = family("obedient")
     monkeypatch.setattr(processes, "liveness", lambda identity: Liveness.UNKNOWN)
-    assert tree([parent], "cycle-of-nobody") == []
+    assert tree(members[:1], "cycle-of-nobody") == []
+    assert not end_tree(members[:1], CYCLE)  # not even what the cycle marks: all of it or nothing
+    assert {liveness(member) for member in members} == {Liveness.SAME}
+
+
+def test_one_process_can_be_ended_at_once_and_a_stranger_is_spared(
+    family: Callable[[str], list[ProcessIdentity]],
+) -> None:
+    parent, child, _ = family("deaf")
+    end_at_once(replace(parent, started=parent.started - 100))
     assert liveness(parent) is Liveness.SAME
+    end_at_once(parent)
+    assert (liveness(parent), liveness(child)) == (Liveness.GONE, Liveness.SAME)
+
+
+def test_the_cpu_time_of_a_tree_is_that_of_all_its_processes(until: Callable[..., object]) -> None:
+    code = "import os\nif os.fork() == 0:\n  while True: pass\nos.wait()"
+    with subprocess.Popen([sys.executable, "-c", code]) as busy:
+        root = identify(busy.pid)
+        assert root is not None
+        until(lambda: cpu_seconds([root], "cycle-of-nobody") > 0.1, "the child to have worked")
+        assert end_tree([root], "cycle-of-nobody")
+    assert cpu_seconds([root], "cycle-of-nobody") == 0.0
 
 
 def test_nothing_to_end_is_ended() -> None:

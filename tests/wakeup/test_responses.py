@@ -29,7 +29,10 @@ pytestmark = pytest.mark.slow
 
 RHYTHM = Rhythm(0.5, 3.0)
 HANGS = Agent(
-    "analyst", capabilities=["numbers"], command=[sys.executable, "-c", "import time; time.sleep(600)"]
+    "analyst",
+    capabilities=["numbers"],
+    command=[sys.executable, "-c", "import time; time.sleep(600)"],
+    quiet_ok=True,
 )
 OTHER = Agent(
     "writer", capabilities={"numbers": 5, "words": 2}, command=[sys.executable, "-c", "print('mine now')"]
@@ -167,11 +170,11 @@ def test_without_a_certain_identity_nothing_is_done(
     ward: Ward, wanted: OnStall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ward.stall()
-    monkeypatch.setattr(inspection, "process_of", lambda cycle: Liveness.UNKNOWN)
+    monkeypatch.setattr(inspection, "liveness", lambda identity: Liveness.UNKNOWN)
     patient = ward.patient()
     response = respond(patient, wanted)
     assert (response.action, response.acted) == (OnStall.WARN, False)
-    assert "not certain" in response.words
+    assert "out of sight" in response.words
     assert alive(patient) == {Liveness.SAME}
     assert f"{wanted}: began" not in ward.history()
 

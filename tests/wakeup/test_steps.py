@@ -8,12 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from strawboss.system.process_identity import Place
 from strawboss.wakeup import steps
 from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.cycle import Rhythm, woken
 from strawboss.wakeup.execute import Ended, Execution
 from strawboss.wakeup.steps import Context, Turn
-from strawboss.wakeup.store import approvals, budgets, inbox, tasks
+from strawboss.wakeup.store import approvals, budgets, cycles, inbox, tasks
 from strawboss.wakeup.store.approvals import Decision
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.tasks import NewTask, Status, Task
@@ -86,15 +87,53 @@ def test_a_workspace_must_be_open_to_the_agents_scope(
     assert steps.identity(context).detail == "writer / Author / scope: read-only"
 
 
-def test_decisions_are_settled_before_new_work_and_what_waits_is_counted(context: Context) -> None:
+def test_decisions_are_settled_before_new_work_and_its_own_that_wait_are_counted(context: Context) -> None:
     assert steps.settle_approvals(context).detail == "0 pending"
-    first, second = add(context), add(context)
+    first, second, foreign = add(context, assignee="writer"), add(context), add(context)
     with context.database.write() as connection:
         request = approvals.ask(connection, first, "1?", "boss", 1.0)
-        approvals.ask(connection, second, "2?", "boss", 1.0)
+        approvals.ask(connection, second, "2?", "writer", 1.0)
+        approvals.ask(connection, foreign, "3?", "boss", 1.0)
         approvals.decide(connection, request, Decision.APPROVED, "boss", "", 2.0)
     assert steps.settle_approvals(context).detail == "1 processed, 1 pending"
     assert found(context, first).status is Status.OPEN
+
+
+def test_the_second_step_looks_into_the_inbox_and_says_what_is_there(context: Context) -> None:
+    with context.database.write() as connection:
+        inbox.send(connection, "writer", "boss", "please", 1.0)
+        inbox.send(connection, "coder", "boss", "not yours", 1.0)
+    assert steps.settle_approvals(context).detail == "0 pending, 1 message"
+    with context.database.read() as connection:
+        assert len(inbox.inbox(connection, "writer")) == 1  # read by the task that gets it
+
+
+def test_a_wake_up_that_another_has_ended_takes_no_task(context: Context) -> None:
+    add(context)
+    with context.database.write() as connection:
+        cycles.end(connection, context.cycle.id, "killed", 1.0)
+    outcome = steps.fetch(context)
+    assert (outcome.status, outcome.turn) == ("failed", Turn.END)
+    assert outcome.detail == "this wake-up was ended by another"
+
+
+def test_a_read_only_agent_says_when_the_system_cannot_hold_it_to_that(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context.agent = msgspec.structs.replace(context.agent, scope="read-only")
+    monkeypatch.setattr(steps.confine, "enforceable", lambda: False)
+    assert steps.identity(context).detail.endswith(
+        "scope: read-only (told to the command; this system cannot enforce it)"
+    )
+
+
+def test_where_processes_cannot_be_seen_nothing_is_started(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "here", lambda: Place("b", "n", "m", sees=False))
+    outcome = steps.identity(context)
+    assert (outcome.status, outcome.turn) == ("failed", Turn.END)
+    assert "/proc" in outcome.detail
 
 
 def test_no_task_ends_the_cycle_and_no_budget_too(context: Context) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from strawboss.wakeup.store import inbox
 from strawboss.wakeup.store import tasks as store
+from strawboss.wakeup.store.changes import announce
 from strawboss.wakeup.store.errors import RefusedError
 from strawboss.wakeup.store.schema import approvals, tasks
 from strawboss.wakeup.store.tasks import UNLOCKED, Status
@@ -32,6 +33,9 @@ class Approval:
     decided_by: str | None
     decided_at: float | None
     settled_at: float | None
+
+
+DECIDED = select(approvals).where(approvals.c.decision.is_not(None), approvals.c.settled_at.is_(None))
 
 
 def ask(connection: Connection, task: str, question: str, asked_by: str, now: float) -> str:
@@ -59,6 +63,7 @@ def decide(
         raise RefusedError(f"there is no approval request {request!r}; `strawboss approve` lists them")
     if not changed:
         raise RefusedError(f"{request} was {found['decision']} by {found['decided_by']} before")
+    announce(connection, None)
     return Approval(**found)
 
 
@@ -72,15 +77,23 @@ def pending(connection: Connection, task: str | None = None) -> list[Approval]:
     return [Approval(**row) for row in connection.execute(chosen).mappings()]
 
 
+def concerns(connection: Connection, approval: Approval, agent: str) -> bool:
+    """Whether it is this agent's: it asked, or the task is meant for it."""
+    return approval.asked_by == agent or store.find(connection, approval.task).assignee == agent
+
+
+def decided(connection: Connection) -> list[Approval]:
+    """The decisions nobody has acted on yet."""
+    return [Approval(**row) for row in connection.execute(DECIDED).mappings()]
+
+
 def settle(connection: Connection, now: float) -> list[Approval]:
     """Act on every decision not acted on yet: yes opens the task, no blocks it; whoever asked is told.
 
     A task with another request still undecided goes on waiting.
     """
-    decided = select(approvals).where(approvals.c.decision.is_not(None), approvals.c.settled_at.is_(None))
-    found = [
-        Approval(**row) for row in connection.execute(decided.with_for_update(skip_locked=True)).mappings()
-    ]
+    rows = connection.execute(DECIDED.with_for_update(skip_locked=True)).mappings()
+    found = [Approval(**row) for row in rows]
     for approval in found:
         connection.execute(update(approvals).where(approvals.c.id == approval.id).values(settled_at=now))
         _apply(connection, approval, now)
@@ -95,6 +108,7 @@ def _apply(connection: Connection, approval: Approval, now: float) -> None:
     elif not pending(connection, approval.task):
         waiting = update(tasks).where(tasks.c.id == approval.task, tasks.c.status == Status.WAITING)
         connection.execute(waiting.values(status=Status.OPEN, **UNLOCKED))
+        announce(connection, None)
     inbox.send(connection, approval.asked_by, by, f"{approval.question}: {said}", now, approval.task)
 
 

@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, bindparam, select, update
 
 from strawboss.wakeup.store import tasks as store
+from strawboss.wakeup.store.available import AVAILABLE, wanted_by
+from strawboss.wakeup.store.changes import announce
 from strawboss.wakeup.store.schema import tasks
-from strawboss.wakeup.store.tasks import AVAILABLE, UNLOCKED, Status, Task
+from strawboss.wakeup.store.tasks import UNLOCKED, Status, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def checkout(
     the whole store to itself.
     """
     able = set(capabilities)
-    wanted = {"wanted": task, **store.wanted_by(holder, able, now)}
+    wanted = {"wanted": task, **wanted_by(holder, able, now)}
     if connection.execute(WANTED, wanted).first() is None:
         return Conflict(task, _why_not(connection, store.find(connection, task), holder, able))
     lock = {"holder": holder, "token": token, "until": now + seconds}
@@ -76,10 +78,15 @@ def renew(connection: Connection, lease: Lease, now: float, seconds: float) -> b
     return connection.execute(ours.values(lock_expires_at=now + seconds)).rowcount == 1
 
 
-def release(connection: Connection, task: str, token: str) -> bool:
-    """Give a task back unfinished. False: the lock is not that one."""
+def release(connection: Connection, task: str, token: str, *, counts: bool = True) -> bool:
+    """Give a task back unfinished; it was an attempt if that `counts`. False: the lock is not that one."""
     ours = update(tasks).where(tasks.c.id == task, tasks.c.lock_token == token)
-    return connection.execute(ours.values(status=Status.OPEN, **UNLOCKED)).rowcount == 1
+    attempts = tasks.c.attempts if counts else tasks.c.attempts - 1
+    changed = ours.values(status=Status.OPEN, attempts=attempts, **UNLOCKED)
+    if connection.execute(changed).rowcount != 1:
+        return False
+    announce(connection, None)
+    return True
 
 
 def held(connection: Connection, holder: str) -> list[Task]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from strawboss.system.process_identity import ProcessIdentity
+from strawboss.wakeup.store import heartbeats
 from strawboss.wakeup.store.schema import cycles
+from strawboss.wakeup.store.schema import heartbeats as beats
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,18 @@ class Cycle:
 def begin(
     connection: Connection, agent: str, host: str, process: ProcessIdentity, every: float | None, now: float
 ) -> Cycle:
-    """Note that this process now runs the agent."""
+    """Note that this process now runs the agent, with its first heartbeat."""
     cycle = Cycle(f"cycle-{secrets.token_hex(6)}", agent, host, process, None, every, now, None, None)
-    who = {"host": host, "pid": process.pid, "started": process.started, "boot": process.boot}
-    connection.execute(insert(cycles).values(id=cycle.id, agent=agent, every=every, began_at=now, **who))
+    where = {"host": host, "boot": process.boot, "namespace": process.namespace, "machine": process.machine}
+    who = {"id": cycle.id, "agent": agent, "pid": process.pid, "started": process.started}
+    connection.execute(insert(cycles).values(every=every, began_at=now, **who, **where))
+    heartbeats.begin(connection, agent, cycle.id, now)
     return cycle
+
+
+def place(host: str, boot: str, namespace: str) -> str:
+    """Where a pid means something: whoever watches that place sees its processes."""
+    return f"{boot or host}/{namespace}"
 
 
 def note_command(connection: Connection, cycle: str, command: ProcessIdentity | None) -> None:
@@ -61,19 +70,23 @@ def unfinished(connection: Connection, agent: str) -> list[Cycle]:
     return [_cycle(row) for row in connection.execute(chosen).mappings()]
 
 
+def is_open(connection: Connection, cycle: str) -> bool:
+    """Whether a wake-up still counts: a monitor or the next wake-up may have closed it."""
+    chosen = select(cycles.c.id).where(cycles.c.id == cycle, cycles.c.ended_at.is_(None))
+    return connection.execute(chosen).first() is not None
+
+
 def latest(connection: Connection) -> dict[str, Cycle]:
     """The last wake-up of every agent that ever had one."""
-    order = (cycles.c.began_at.desc(), cycles.c.id.desc())
-    rank = func.row_number().over(partition_by=cycles.c.agent, order_by=order).label("rank")
-    ranked = select(cycles, rank).subquery()
-    rows = connection.execute(select(ranked).where(ranked.c.rank == 1)).mappings()
+    rows = connection.execute(select(cycles).join(beats, beats.c.cycle == cycles.c.id)).mappings()
     return {row["agent"]: _cycle(row) for row in rows}
 
 
 def _cycle(found: RowMapping) -> Cycle:
+    place = {key: found[key] for key in ("boot", "namespace", "machine")}
     command = None
     if found["command_pid"] is not None:
-        command = ProcessIdentity(found["command_pid"], found["command_started"], found["boot"])
-    process = ProcessIdentity(found["pid"], found["started"], found["boot"])
+        command = ProcessIdentity(found["command_pid"], found["command_started"], **place)
+    process = ProcessIdentity(found["pid"], found["started"], **place)
     rest = {key: found[key] for key in ("id", "agent", "host", "every", "began_at", "ended_at", "outcome")}
     return Cycle(process=process, command=command, **rest)

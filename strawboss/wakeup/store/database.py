@@ -6,17 +6,18 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from strawboss.system.directories import state_directory
 from strawboss.system.files import FILE_MODE, make_private_directory
+from strawboss.wakeup.store.clock import ahead_of_boot, local_now, server_now
 from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.migrations import migrate
 
@@ -29,55 +30,60 @@ WRITES = "strawboss_writes"
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """One open store. `read` and `write` give a connection inside a transaction; both raise StoreError."""
+    """One open store. `read` and `write` give a connection inside a transaction; both raise StoreError.
+
+    `ahead` is what the store's clock adds to the boot clock (`clock`).
+    """
 
     engine: Engine
+    writer: Engine
+    ahead: float | None = None
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        with _transaction(self.engine) as connection:
-            yield connection
+    def read(self) -> AbstractContextManager[Connection]:
+        return _transaction(self.engine)
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
-        with _transaction(self.engine.execution_options(**{WRITES: True})) as connection:
-            yield connection
+    def write(self) -> AbstractContextManager[Connection]:
+        return _transaction(self.writer)
 
     def now(self) -> float:
-        """The store's clock: on PostgreSQL the server's, so that machines agree on when a lock has expired."""
+        """The store's time in epoch seconds: all who share it agree on when a lock has run out, and it never jumps."""
         if self.engine.dialect.name != "postgresql":
-            return time.time()
+            return local_now(self.ahead)
         with self.read() as connection:
-            return float(
-                connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
-            )
+            return server_now(connection)
 
     def close(self) -> None:
         self.engine.dispose()
 
 
-def open_database(url: str | None = None) -> Database:
+def open_database(url: str | None = None, *, create: bool = False) -> Database:
     """Open `url`, else STRAWBOSS_STORE, else `store.sqlite` in the state directory, and bring it up to date.
 
-    Raises StoreError when it cannot be reached, is not a store, or is newer than this program.
+    Raises StoreError when it cannot be reached, is not a store, or is newer than this program; also when a file that
+    somebody named is not there, unless told to `create` it: a mistyped path must not become a second, empty store.
     """
-    database = connect(url)
+    database = connect(url, create=create)
     try:
         with database.write() as connection:
             migrate(connection)
+            return replace(database, ahead=ahead_of_boot(connection))
     except BaseException:
         database.close()
         raise
-    return database
 
 
-def connect(url: str | None = None) -> Database:
+def connect(url: str | None = None, *, create: bool = False) -> Database:
     """The same store as it is, of whatever age. Raises StoreError for an address that cannot be one."""
     where = url or os.environ.get("STRAWBOSS_STORE", "").strip()
-    parsed = (
-        _parsed(where) if where else URL.create("sqlite", database=str(state_directory() / "store.sqlite"))
-    )
-    return Database(_sqlite(parsed) if parsed.get_backend_name() == "sqlite" else _postgresql(parsed))
+    parsed = _parsed(where) if where else URL.create("sqlite", database=str(default_file()))
+    sqlite = parsed.get_backend_name() == "sqlite"
+    engine = _sqlite(parsed, create) if sqlite else _postgresql(parsed)
+    return Database(engine, engine.execution_options(**{WRITES: True}))
+
+
+def default_file() -> Path:
+    """The store of whoever has named none."""
+    return state_directory() / "store.sqlite"
 
 
 def _parsed(url: str) -> URL:
@@ -109,11 +115,18 @@ def _wait_no_longer(connection: Any, _: object) -> None:
     connection.commit()
 
 
-def _sqlite(url: URL) -> Engine:
+def _sqlite(url: URL, create: bool) -> Engine:
     path = Path(url.database or "").absolute()
+    own = path == default_file().absolute()
     try:
-        make_private_directory(path.parent)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+        if own:
+            make_private_directory(path.parent)
+        os.close(os.open(path, os.O_RDWR | (os.O_CREAT if own or create else 0), FILE_MODE))
+    except FileNotFoundError:
+        how = (
+            "make its directory first" if create else "mend STRAWBOSS_STORE, or write: strawboss store create"
+        )
+        raise StoreError(f"{path}: there is no such file; {how}") from None
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from None
     # mode=rw: a store that has vanished is an error and not a new, empty one.
@@ -178,7 +191,16 @@ def _transaction(engine: Engine) -> Iterator[Connection]:
         raise StoreError(_reason(error)) from error
 
 
-def _reason(error: SQLAlchemyError) -> str:
+@contextmanager
+def driver_errors(database: Database) -> Iterator[None]:
+    """What goes wrong with a connection that is used without the engine's help is a StoreError too."""
+    try:
+        yield
+    except (SQLAlchemyError, database.engine.dialect.loaded_dbapi.Error) as error:
+        raise StoreError(_reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
     # The engine's own first line: no statement and no parameters, which hold what people wrote.
     original = getattr(error, "orig", None) or error
     return (str(original).strip().splitlines() or [type(original).__name__])[0]

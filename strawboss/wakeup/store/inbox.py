@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
+from strawboss.wakeup.store.changes import announce
 from strawboss.wakeup.store.schema import messages
 
 
@@ -27,6 +28,13 @@ def send(
     connection.execute(
         insert(messages).values(recipient=recipient, sender=sender, task=task, body=body, sent_at=now)
     )
+    announce(connection, recipient)
+
+
+def newest(connection: Connection, recipient: str) -> int:
+    """The number of the newest unread message of one recipient; 0 when there is none."""
+    unread = (messages.c.recipient == recipient, messages.c.read_at.is_(None))
+    return connection.execute(select(func.max(messages.c.id)).where(*unread)).scalar() or 0
 
 
 def inbox(connection: Connection, recipient: str, *, unread_only: bool = True) -> list[Message]:

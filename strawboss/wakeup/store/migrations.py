@@ -58,6 +58,20 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             claimed_at DOUBLE PRECISION NOT NULL, outcome TEXT)""",
         "CREATE INDEX actions_by_agent ON actions (agent, claimed_at)",
     ),
+    (  # 4: agents on many machines: where a pid means anything, heartbeats that all see, who watches which host
+        "ALTER TABLE cycles ADD COLUMN namespace TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE cycles ADD COLUMN machine TEXT NOT NULL DEFAULT ''",
+        """CREATE TABLE heartbeats (
+            agent TEXT PRIMARY KEY, cycle TEXT NOT NULL, at DOUBLE PRECISION NOT NULL,
+            quiet DOUBLE PRECISION NOT NULL, message TEXT NOT NULL)""",
+        """INSERT INTO heartbeats (agent, cycle, at, quiet, message)
+            SELECT agent, id, began_at, 0, '' FROM cycles WHERE NOT EXISTS (
+                SELECT 1 FROM cycles AS later WHERE later.agent = cycles.agent
+                AND (later.began_at > cycles.began_at OR (later.began_at = cycles.began_at AND later.id > cycles.id)))""",
+        "CREATE TABLE hosts (place TEXT PRIMARY KEY, host TEXT NOT NULL, watched_until DOUBLE PRECISION NOT NULL)",
+        "CREATE TABLE clocks (boot TEXT PRIMARY KEY, ahead DOUBLE PRECISION NOT NULL)",
+        "CREATE INDEX events_by_time ON events (at)",
+    ),
 )
 
 

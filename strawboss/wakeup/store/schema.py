@@ -114,6 +114,8 @@ cycles = Table(
     _number("pid"),
     _time("started"),
     _text("boot"),
+    _text("namespace"),
+    _text("machine"),
     Column("command_pid", BigInteger),
     _maybe_time("command_started"),
     _maybe_time("every"),
@@ -142,4 +144,32 @@ actions = Table(
     _text("action"),
     _time("claimed_at"),
     _maybe_text("outcome"),
+)
+
+# One row an agent: its last wake-up, and that one's last beat. `quiet`: seconds without progress when it was written.
+heartbeats = Table(
+    "heartbeats",
+    metadata,
+    Column("agent", Text, primary_key=True),
+    _text("cycle"),
+    _time("at"),
+    _time("quiet"),
+    _text("message"),
+)
+
+# The lease of each host's monitor; a place is where a pid means something (`cycles.place`).
+hosts = Table(
+    "hosts",
+    metadata,
+    Column("place", Text, primary_key=True),
+    _text("host"),
+    _time("watched_until"),
+)
+
+# How far the store's time is ahead of the boot clock, by boot; on SQLite only (`clock`).
+clocks = Table(
+    "clocks",
+    metadata,
+    Column("boot", Text, primary_key=True),
+    _time("ahead"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -17,22 +17,15 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
-    case,
-    exists,
-    func,
     insert,
-    or_,
     select,
     update,
 )
 
+from strawboss.wakeup.store.changes import announce
 from strawboss.wakeup.store.errors import RefusedError
 from strawboss.wakeup.store.schema import task_capabilities, task_needs, tasks
 
-# A task that ended that many cycles without a result is a trap, not work.
-MOST_ATTEMPTS = 3
-# Candidates a cycle looks at; the best of a longer queue, by priority and deadline.
-MOST_CANDIDATES = 32
 COMPLEXITIES = range(1, 6)
 LONGEST_TITLE = 500
 
@@ -99,31 +92,7 @@ class Task:
     capabilities: frozenset[str] = frozenset()
 
 
-# Conditions and questions as they are asked again and again, put together once.
-_needed = tasks.alias("needed")
-# A lock that has run out belongs to a cycle that is gone or has lost its right to the task.
-FREE = or_(
-    tasks.c.status == Status.OPEN,
-    and_(tasks.c.status == Status.IN_PROGRESS, tasks.c.lock_expires_at <= bindparam("now")),
-)
-_unmet_need = and_(
-    task_needs.c.task == tasks.c.id, _needed.c.id == task_needs.c.needs, _needed.c.status != Status.COMPLETE
-)
-NEEDS_MET = ~exists().where(_unmet_need).correlate(tasks)
-MEANT_FOR = or_(tasks.c.assignee.is_(None), tasks.c.assignee == bindparam("agent"))
-_beyond = task_capabilities.c.capability.not_in(bindparam("able", expanding=True))
-WITHIN = ~exists().where(task_capabilities.c.task == tasks.c.id, _beyond).correlate(tasks)
-# Free, all its needs complete, meant for this agent or anybody, and within its capabilities: see `wanted_by`.
-AVAILABLE = and_(FREE, NEEDS_MET, MEANT_FOR, WITHIN)
-COUNT_AVAILABLE = select(func.count()).select_from(tasks).where(AVAILABLE)
-_undated = case((tasks.c.deadline.is_(None), 1), else_=0)
-BEST_AVAILABLE = (
-    select(tasks)
-    .where(AVAILABLE)
-    .order_by(tasks.c.priority.desc(), _undated, tasks.c.deadline, tasks.c.created_at, tasks.c.id)
-    .limit(MOST_CANDIDATES)
-)
-WORN_OUT = select(tasks.c.id).where(tasks.c.attempts >= MOST_ATTEMPTS, FREE).with_for_update(skip_locked=True)
+# Questions as they are asked again and again, put together once.
 _ids: BindParameter[Any] = bindparam("ids", expanding=True)
 NEEDS_OF = (
     select(task_needs.c.task, task_needs.c.needs)
@@ -150,6 +119,8 @@ def add(
         connection.execute(insert(task_needs).values(task=task, needs=need))
     for capability in sorted(new.capabilities):
         connection.execute(insert(task_capabilities).values(task=task, capability=capability))
+    if status is Status.OPEN:
+        announce(connection, new.assignee)
     return task
 
 
@@ -183,14 +154,14 @@ def find(connection: Connection, task: str) -> Task:
     row = connection.execute(ONE, {"id": task}).mappings().first()
     if row is None:
         raise RefusedError(f"there is no task {task!r}; `strawboss task list` shows them")
-    return _tasks(connection, [row])[0]
+    return read_tasks(connection, [row])[0]
 
 
 def listed(connection: Connection, statuses: Collection[Status] = tuple(Status)) -> list[Task]:
     """All tasks in one of the statuses: highest priority first, then oldest first."""
     chosen = select(tasks).where(tasks.c.status.in_(list(statuses)))
     ordered = chosen.order_by(tasks.c.priority.desc(), tasks.c.created_at, tasks.c.id)
-    return _tasks(connection, connection.execute(ordered).mappings().all())
+    return read_tasks(connection, connection.execute(ordered).mappings().all())
 
 
 def chain(connection: Connection, task: Task) -> list[Task]:
@@ -200,35 +171,6 @@ def chain(connection: Connection, task: Task) -> list[Task]:
         task = find(connection, task.parent)
         found.append(task)
     return found
-
-
-def wanted_by(agent: str, capabilities: Iterable[str], now: float) -> dict[str, Any]:
-    """The parameters of AVAILABLE."""
-    return {"agent": agent, "able": sorted(capabilities), "now": now}
-
-
-def available(
-    connection: Connection, agent: str, capabilities: Iterable[str], now: float
-) -> tuple[int, list[Task]]:
-    """How many tasks are available, and the best MOST_CANDIDATES of them by priority, deadline and age."""
-    wanted = wanted_by(agent, capabilities, now)
-    count = connection.execute(COUNT_AVAILABLE, wanted).scalar_one()
-    return count, _tasks(connection, connection.execute(BEST_AVAILABLE, wanted).mappings().all())
-
-
-def block_worn_out(connection: Connection, now: float) -> list[str]:
-    """Block the tasks whose last of MOST_ATTEMPTS attempts ended without a result; returns their ids."""
-    found = connection.execute(WORN_OUT, {"now": now}).scalars().all()
-    for task in found:
-        end(
-            connection,
-            task,
-            Status.BLOCKED,
-            f"{MOST_ATTEMPTS} attempts ended without a result",
-            by="strawboss",
-            now=now,
-        )
-    return list(found)
 
 
 def finish(
@@ -255,13 +197,11 @@ def _end(
     now: float,
 ) -> bool:
     said = {"result": words} if status is Status.COMPLETE else {"reason": words}
-    change = update(tasks).where(tasks.c.id == task, condition)
-    return (
-        connection.execute(
-            change.values(status=status, finished_by=by, finished_at=now, **UNLOCKED, **said)
-        ).rowcount
-        == 1
-    )
+    values = {"status": status, "finished_by": by, "finished_at": now, **UNLOCKED, **said}
+    changed = connection.execute(update(tasks).where(tasks.c.id == task, condition).values(**values)).rowcount
+    if changed and status is Status.COMPLETE:
+        announce(connection, None)  # others may have waited for it
+    return changed == 1
 
 
 UNLOCKED: dict[str, Any] = {"lock_holder": None, "lock_token": None, "lock_expires_at": None}
@@ -271,7 +211,10 @@ def reopen(connection: Connection, task: str) -> bool:
     """Make a blocked task available again, with its attempts counted anew. False: it is not blocked."""
     fresh = {"status": Status.OPEN, "attempts": 0, "reason": None, "finished_by": None, "finished_at": None}
     change = update(tasks).where(tasks.c.id == task, tasks.c.status == Status.BLOCKED)
-    return connection.execute(change.values(**fresh)).rowcount == 1
+    changed = connection.execute(change.values(**fresh)).rowcount
+    if changed:
+        announce(connection, None)
+    return changed == 1
 
 
 def publish(connection: Connection, cycle: str, parent: str) -> list[Task]:
@@ -283,7 +226,9 @@ def publish(connection: Connection, cycle: str, parent: str) -> list[Task]:
         .all()
     )
     connection.execute(update(tasks).where(planned).values(status=Status.OPEN, planned_by=None))
-    return _tasks(connection, rows)
+    if rows:
+        announce(connection, None)
+    return read_tasks(connection, rows)
 
 
 def drop_planned(connection: Connection, cycle: str) -> int:
@@ -306,7 +251,7 @@ def unmet(connection: Connection, task: str) -> list[str]:
     return list(connection.execute(open_ones.order_by(tasks.c.id)).scalars())
 
 
-def _tasks(connection: Connection, rows: Sequence[RowMapping]) -> list[Task]:
+def read_tasks(connection: Connection, rows: Sequence[RowMapping]) -> list[Task]:
     ids = {"ids": [row["id"] for row in rows]}
     needs, capabilities = _gathered(connection, NEEDS_OF, ids), _gathered(connection, CAPABILITIES_OF, ids)
     return [_task(row, needs.get(row["id"], []), capabilities.get(row["id"], [])) for row in rows]

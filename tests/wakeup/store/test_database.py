@@ -185,7 +185,7 @@ def place(request: pytest.FixtureRequest, home: Path) -> Iterator[File | Server]
 def test_a_store_without_room_is_unavailable_keeps_what_it_had_and_is_well_afterwards(
     place: File | Server,
 ) -> None:
-    database = open_database(place.url)
+    database = open_database(place.url, create=True)
     add(database, "before")
     place.fill(database)
     with pytest.raises(StoreError, match=r"full|read-only") as caught:
@@ -199,7 +199,7 @@ def test_a_store_without_room_is_unavailable_keeps_what_it_had_and_is_well_after
 
 
 def test_a_store_that_is_gone_is_unavailable_and_well_when_it_is_back(place: File | Server) -> None:
-    database = open_database(place.url)
+    database = open_database(place.url, create=True)
     add(database, "before")
     place.vanish()
     for _ in range(2):

@@ -78,8 +78,12 @@ def test_a_store_of_the_first_version_keeps_every_task_message_and_token(
         "cycles": 1,
         "events": 2,
         "actions": 0,
+        "heartbeats": 1,
+        "hosts": 0,
+        "clocks": 0,
     }
-    assert {name: len(counts[name]) for name in expected} == expected
+    assert {name: len(counts[name]) for name in expected} | {"clocks": 0} == expected
+    assert tuple(counts["heartbeats"][0]) == ("analyst", "cycle-1", 1700000002.0, 0.0, "")
 
 
 def test_a_store_of_a_newer_version_is_left_alone(database: Database, store_url: str) -> None:
