@@ -115,7 +115,7 @@ def opened_at_once(url: str) -> list[BaseException]:
     def opens() -> None:
         start.wait()
         try:
-            open_database(url).close()
+            open_database(url, create=True).close()
         except BaseException as error:
             failures.append(error)
 
