@@ -378,7 +378,13 @@ def test_a_report_without_its_number_or_its_reason_makes_no_session_known(herdr,
     report(herdr, pane, **{"session_start_source": "startup", lacks: None})
     report(herdr, pane, "working")
     assert session_of(herdr, pane) is None
-    assert herdr.pane(pane)["agent_status"] == "idle"
+    assert herdr.pane(pane)["agent_status"] == "unknown"
+
+
+def test_a_pi_that_says_nothing_of_itself_is_unknown_at_first_and_idle_later(herdr, pane):
+    start_pi(herdr, pane)
+    assert herdr.pane(pane)["agent_status"] == "unknown"
+    herdr.wait_for(lambda: herdr.pane(pane)["agent_status"] == "idle", what="herdr to look at the screen")
 
 
 def test_a_report_of_somebody_else_is_answered_ok_and_ignored(herdr, pane):
@@ -424,13 +430,33 @@ def test_after_a_restart_a_pane_is_the_same_pane_in_a_new_terminal_with_a_plain_
     herdr.wait_for(lambda: len(calls.read_text().splitlines()) == 2, what="pi to be started again")
     assert calls.read_text().splitlines()[1] == f"--session {SESSION}"
     herdr.wait_for(lambda: [one["name"] for one in herdr.processes(pane)] == ["pi"])
-    herdr.wait_for(lambda: herdr.pane(pane).get("agent") == "pi")
+    herdr.wait_for(
+        lambda: status_of(herdr, pane) == ("pi", "unknown"), what="pi to be seen in its new terminal"
+    )
+    herdr.wait_for(lambda: status_of(herdr, pane) == ("pi", "idle"))
     after = herdr.pane(pane)
     assert after["terminal_id"] != before["terminal_id"]
-    assert after["agent_status"] == "idle"
     assert {name: after[name] for name in ("label", "cwd", "agent_session")} == {
         name: before[name] for name in ("label", "cwd", "agent_session")
     }
+
+
+@pytest.mark.parametrize("pi", [None, "#!/bin/sh\nexit 1\n", "#!/bin/sh\nexec sleep 1000\n"])
+def test_a_pane_whose_resume_fails_keeps_its_session_without_an_agent(herdr, pane, pi):
+    start_pi(herdr, pane)
+    tell_session(herdr, pane)
+    command = herdr.root / "tools" / "pi"
+    command.write_text(pi) if pi else command.unlink()
+    herdr.restart()
+    herdr.wait_for(
+        lambda: status_of(herdr, pane) == (None, "unknown"), what="herdr to see that no pi is there"
+    )
+    assert session_of(herdr, pane) == SESSION
+
+
+def status_of(herdr: HerdrServer, pane: str) -> tuple[str | None, str]:
+    told = herdr.pane(pane)
+    return told.get("agent"), told["agent_status"]
 
 
 def test_a_pane_that_waits_for_its_resume_is_listed_as_pi_and_has_no_process(herdr, client, pane):

@@ -110,7 +110,7 @@ class Session:
 
     def _resume(self, pane: Pane) -> None:
         """A plain shell, into which the command is typed: nothing else of the launch comes back."""
-        pane.resume_at, pane.agent.label, pane.agent.state = None, None, "unknown"
+        pane.resume_at = None
         self._start_shell(pane, {})
         assert pane.terminal
         assert pane.agent.session
@@ -123,7 +123,7 @@ class Session:
         if processes.foreground_group(shell) == shell:
             news = pane.agent.lost_sight(back_at_shell=True)
         elif any(processes.is_pi(one) for one in processes.foreground_processes(shell)):
-            news = pane.agent.saw_pi(self.layout.in_view(pane))
+            news = pane.agent.saw_pi(self.layout.in_view(pane), self._clock())
         else:
             news = pane.agent.lost_sight(back_at_shell=False)
         if news:
@@ -154,7 +154,7 @@ class Session:
         self.layout = layouts.from_json(saved, self._new_terminal_id)
         for pane in self.layout.panes():
             if pane.agent.session:
-                pane.agent.label, pane.agent.state = "pi", "idle"
+                pane.agent.await_resume()
                 pane.resume_at = self._clock() + RESUME_SECONDS
             else:
                 self._start_shell(pane, {})
