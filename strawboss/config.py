@@ -22,6 +22,7 @@ NULL = "tag:yaml.org,2002:null"
 OVERRIDES = {
     "STRAWBOSS_INTERVAL": "interval",
     "STRAWBOSS_ROLE": "role",
+    "STRAWBOSS_MODE": "mode",
     "STRAWBOSS_NUDGE": "nudge",
     "STRAWBOSS_RESTORED": "restored",
 }
@@ -30,6 +31,7 @@ OVERRIDES = {
 EXPECTED = {
     "interval": "seconds between two looks, a number from 0.1 to 3600, for example 15",
     "role": "launcher or tower",
+    "mode": "act or observe",
     "nudge": "on or off",
     "restored": "on or off",
     "turn_starting_types": "a list of custom message types, for example [my_wake]",
@@ -60,6 +62,7 @@ class Config(msgspec.Struct, frozen=True):
 
     interval: Annotated[float, msgspec.Meta(ge=0.1, le=3600)] = LOOK_SECONDS
     role: Literal["launcher", "tower"] = "launcher"
+    mode: Literal["act", "observe"] = "act"
     nudge: bool = True
     restored: bool = True
     turn_starting_types: frozenset[str] = frozenset()
@@ -71,7 +74,11 @@ class Config(msgspec.Struct, frozen=True):
     @property
     def settings(self) -> Settings:
         return Settings(
-            self.interval, self.nudge, self.restored, TURN_STARTING_TYPES | self.turn_starting_types
+            self.interval,
+            self.nudge,
+            self.restored,
+            TURN_STARTING_TYPES | self.turn_starting_types,
+            observe=self.mode == "observe",
         )
 
 

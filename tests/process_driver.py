@@ -111,9 +111,9 @@ class Extension:
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
 
-    def status(self) -> list[str]:
+    def status(self, run: str = "") -> list[str]:
         number = 9000 + sum("result" in message for message in self.asked)
-        self.say({"id": number, "method": "status"})
+        self.say({"id": number, "method": "status", "params": {"run": run}})
         lines: list[str] = self.wait_for(lambda said: said.get("id") == number and "result" in said)["result"]
         return lines
 

@@ -53,7 +53,7 @@ def test_every_key_can_be_set(file: Path) -> None:
     file.write_text(WHOLE)
     paths = Paths("/run/herdr.sock", "/run/intercom", "/var/lib/strawboss")
     assert load_config(file, {}) == Config(
-        30.0, "tower", False, True, frozenset({"my_wake", "other"}), paths=paths
+        30.0, "tower", nudge=False, turn_starting_types=frozenset({"my_wake", "other"}), paths=paths
     )
 
 
@@ -67,6 +67,7 @@ def test_turn_starting_types_come_beside_the_known_ones(file: Path) -> None:
     [
         ({"STRAWBOSS_INTERVAL": "0.5"}, Config(interval=0.5, role="tower")),
         ({"STRAWBOSS_ROLE": "launcher"}, Config(interval=30)),
+        ({"STRAWBOSS_MODE": "observe"}, Config(interval=30, role="tower", mode="observe")),
         ({"STRAWBOSS_NUDGE": "off"}, Config(interval=30, role="tower", nudge=False)),
         ({"STRAWBOSS_NUDGE": "0"}, Config(interval=30, role="tower", nudge=False)),
         ({"STRAWBOSS_RESTORED": "false"}, Config(interval=30, role="tower", restored=False)),
@@ -123,6 +124,10 @@ def test_an_override_replaces_even_a_value_that_is_wrong(file: Path) -> None:
         ),
         ("paths:\n  state: logs\n", ":2: paths.state: expected the absolute path"),
         ("paths:\n  herdr_socket:\n", ":2: paths.herdr_socket: expected the absolute path"),
+        ("mode: watch\n", ":1: mode: expected act or observe, not 'watch'"),
+        ("tape_mib: -1\n", ":1: tape_mib: expected how many MiB a session's tape may take"),
+        ("tapes_mib: 0\n", ":1: tapes_mib: expected how many MiB all tapes together may take"),
+        ("tape_days: never\n", ":1: tape_days: expected after how many days a tape is deleted"),
         ("interval: .nan\n", ":1: interval: expected seconds"),
         ("interval: null\n", ":1: interval: expected seconds"),
     ],
@@ -141,7 +146,7 @@ def test_a_wrong_value_is_told_with_file_line_and_what_to_write(file: Path, text
             "paths:\n  herdr_sock: /x\n",
             ":2: unknown key 'paths.herdr_sock'; did you mean paths.herdr_socket?",
         ),
-        ("zzz: 1\n", ":1: unknown key 'zzz'; there are interval, role, nudge"),
+        ("zzz: 1\n", ":1: unknown key 'zzz'; there are interval, role, mode, nudge"),
         ("herdr_socket: /x\n", ":1: unknown key 'herdr_socket'"),
         ("nudge: on\nnudge: off\n", ":2: nudge is set twice"),
         ("3: x\n", ":1: unknown key '3'"),

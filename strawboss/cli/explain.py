@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 
@@ -23,7 +22,7 @@ from strawboss.tape.play import explain_last, play
 from strawboss.tape.recorded_look import Evidence
 from strawboss.tape.shapes import Explained, conditions_of, run_of
 from strawboss.tape.shelf import newest_segment
-from strawboss.tape.words import sentence
+from strawboss.tape.words import condition_lines, sentence
 
 WATCH_SECONDS = 0.5
 
@@ -115,7 +114,7 @@ def show(
     say(sentence(report), hanging="  ")
     if seen is not None:
         say(where(seen), "  ", "  ")
-    for line in lines(conditions, whole):
+    for line in condition_lines(conditions, whole):
         say(line, "  ", "    ")
 
 
@@ -129,14 +128,3 @@ def where(seen: Seen) -> str:
     at = datetime.fromtimestamp(seen.look.clock.wall).astimezone().isoformat(" ", "seconds")
     name = f'"{printable(launcher.name)}" ' if launcher.name else ""
     return f"as the look of {at} saw it, for launcher {name}{launcher.id}"
-
-
-def lines(conditions: Explanation, whole: bool) -> Iterable[str]:
-    """Those that do not hold first, machine by machine, then those that do, or how many they are."""
-    failing = [(machine, one) for machine, verdicts in conditions for one in verdicts if not one.holds]
-    passed = [(machine, one) for machine, verdicts in conditions for one in verdicts if one.holds]
-    yield from (f"{machine}: {one}" for machine, one in failing)
-    if whole:
-        yield from (f"{machine}: {one}" for machine, one in passed)
-    elif passed:
-        yield f"{len(passed)} condition{'s hold' if len(passed) != 1 else ' holds'} (--all shows them)"

@@ -37,6 +37,7 @@ COMMANDS = {
     "uninstall": "setup",
     "doctor": "setup",
     "explain": "explain",
+    "look": "look",
 }
 
 

@@ -11,7 +11,7 @@
 The process says `process.looks {every}`: the seconds between two looks, 0 when it makes none. The extension takes the
 requests of a look as its sign, and replaces a process that gives none for four such intervals.
 
-The extension says `session.started`, `session.entry`, `session.settled`, `session.ended`, and asks `status`.
+The extension says `session.started`, `session.entry`, `session.settled`, `session.ended`, and asks `status {run}`.
 """
 
 from __future__ import annotations
@@ -63,6 +63,12 @@ class Entry(msgspec.Struct, frozen=True):
     """`session.entry`: the session has taken the message with this id."""
 
     id: str
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """`status`: of all runs, or of one."""
+
+    run: str = ""
 
 
 class Registry(msgspec.Struct, frozen=True):

@@ -222,3 +222,8 @@ def key_missing(key: str, name: str, run: str, session_file: str) -> str:
 
 def second_pi(why: str) -> str:
     return f"Straw Boss stays passive: a second pi is on this session ({reason(why)})."
+
+
+def would(name: str, run: str, act: str) -> str:
+    """Mode `observe`: `act` is what would have been done to the run."""
+    return f"Straw Boss only observes: {quoted(name)} (run {run}) would now {act}."

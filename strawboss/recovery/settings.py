@@ -24,9 +24,13 @@ TURN_STARTING_TYPES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`interval`: seconds between two looks of one proof. A machine that is off does nothing and says so."""
+    """`interval`: seconds between two looks of one proof. A machine that is off does nothing and says so.
+
+    `observe`: everything but acts (`recovery/observing.py`).
+    """
 
     interval: float = LOOK_SECONDS
     nudge: bool = True
     restored: bool = True
     turn_starting_types: frozenset[str] = TURN_STARTING_TYPES
+    observe: bool = False

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from strawboss.pi.link import Link, Refused
+from strawboss.pi.link import Refused
 from strawboss.pi.protocol import Registry, State
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
@@ -25,6 +25,8 @@ from strawboss.recovery.evidence import (
     Transcript,
 )
 from strawboss.recovery.verdict import Unknown
+
+T = TypeVar("T")
 
 READ_BACK_SECONDS = 2.0  # pi appends before it answers; what is slower than this is not durable
 READ_BACK_PAUSE = 0.02
@@ -55,6 +57,11 @@ class Machine(Protocol):
     def identify(self, pid: int) -> Identity | Unknown | None: ...
 
 
+class Extension(Protocol):
+    def ask(self, method: str, params: Mapping[str, object], shape: type[T]) -> T | Unknown: ...
+    def wait(self, seconds: float, enough: Callable[[], bool] = ...) -> None: ...
+
+
 class Effects:
     """`answer` gives each command its answer, as the table in `recovery/commands.py` has it. Nothing here decides.
 
@@ -64,7 +71,7 @@ class Effects:
 
     def __init__(
         self,
-        link: Link,
+        link: Extension,
         disk: Files,
         herdr: Panes,
         intercom: Peers,

@@ -26,7 +26,7 @@ from strawboss.recovery.memory import Look
 from strawboss.resident.launcher import reason_to_stay_off
 from strawboss.resident.log import Log
 from strawboss.resident.session import ReplacedError, Session
-from strawboss.resident.status import status_line, status_lines
+from strawboss.resident.status import run_lines, status_line, status_lines
 from strawboss.system import directories
 from strawboss.system.directories import file_name
 from strawboss.system.files import FILE_MODE, make_private_directory
@@ -100,13 +100,18 @@ class Process:
         elif message.method == "session.entry" and self._session is not None:
             self._session.taken.add(_entry_id(message))
         elif message.method == "status" and message.id is not None:
-            self._link.send(protocol.answer(message.id, self._status()))
+            self._link.send(protocol.answer(message.id, self._answer(_asked_run(message))))
 
     def _junk(self, why: str) -> None:
         self.log.warning("line ignored", why=why)
 
     def _is_replaced(self) -> bool:
         return self._next is not None
+
+    def _answer(self, run: str) -> list[str]:
+        if not run or self._look is None or self._session is None:
+            return self._status()
+        return run_lines(self._look, run, self._session.explain)
 
     def _status(self) -> list[str]:
         return (
@@ -228,6 +233,14 @@ def _started(message: Message) -> Started:
         return Started(msgspec.json.decode(message.params, type=protocol.ProtocolOnly).protocol, id="")
     except msgspec.DecodeError:
         return Started(protocol=0, id="")
+
+
+def _asked_run(message: Message) -> str:
+    """The run that `/strawboss RUN` asks about, or nothing."""
+    try:
+        return msgspec.json.decode(message.params, type=protocol.Asked).run.strip()
+    except msgspec.DecodeError:
+        return ""
 
 
 def _entry_id(message: Message) -> str:

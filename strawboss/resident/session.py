@@ -11,8 +11,9 @@ from strawboss.machine import ProcessList
 from strawboss.pi.link import Link
 from strawboss.pi.protocol import Started
 from strawboss.recovery.commands import Command, Result
-from strawboss.recovery.look import look_at_runs
+from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import Look, Memory
+from strawboss.recovery.observing import take_look
 from strawboss.resident.connections import herdr_of, intercom_of
 from strawboss.resident.effects import Effects
 from strawboss.resident.launcher import artifacts_directory, disk_of, launcher_of
@@ -21,6 +22,7 @@ from strawboss.resident.status import log_facts
 from strawboss.runs.disk import Disk
 from strawboss.system.directories import file_name
 from strawboss.tape.lines import kept_clock
+from strawboss.tape.seen import Seen
 from strawboss.tape.shelf import MIB, TAPES, Limits
 from strawboss.tape.writer import Tape
 
@@ -55,6 +57,7 @@ class Session:
             self._settings,
             lambda why: log.warning("tape ended", why=why),
         )
+        self._seen = Seen()
         self._memory = Memory()
         self._artifacts = ""
         self._disk: Disk | None = None
@@ -73,8 +76,8 @@ class Session:
             self.taken,
             self._log_act,
         )
-        look = look_at_runs(self._launcher, self._settings, self._memory, now)
-        steps = self._tape.record(look, self._memory, now)
+        steps = take_look(self._launcher, self._settings, self._memory, now)
+        steps = self._seen.listen(self._tape.record(steps, self._memory, now))
         answer: Any = None
         while True:
             try:
@@ -84,6 +87,10 @@ class Session:
             if self._replaced():
                 raise ReplacedError
             answer = effects.answer(command)
+
+    def explain(self, run: str) -> Explanation:
+        """Every condition for that run as the last look saw it."""
+        return self._seen.explain(self._launcher, self._settings, run)
 
     def _remember(self, look: Look) -> Look:
         self._memory = look.memory

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 
+from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import Look, RunReport
 from strawboss.system.printable import printable
+from strawboss.tape.words import condition_lines, sentence
 
 NAME_LENGTH = 40
 LINE_LENGTH = 300
 SHOWN = 40  # an old launcher has a thousand runs, nearly all of them settled
+NEAR = 5
 SETTLED = "settled"
 
 
@@ -20,6 +24,19 @@ def status_lines(look: Look, ago: float) -> list[str]:
         return [f"strawboss: this session has launched no subagents (looked {ago:.0f} s ago)"]
     rest = [f"… and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
     return [f"strawboss: {_counted(look)} (looked {ago:.0f} s ago)", *map(run_line, runs[:SHOWN]), *rest]
+
+
+def run_lines(look: Look, run: str, explain: Callable[[str], Explanation]) -> list[str]:
+    """One run in plain words, then the conditions that do not hold; for an unknown one, those most like it."""
+    report = next((one for one in look.runs if one.run == run), None)
+    if report is None:
+        near = get_close_matches(run, [one.run for one in look.runs], n=NEAR)
+        hint = f"; near it are {', '.join(near)}" if near else ""
+        return [f"strawboss: this session has launched no run {printable(run)[:NAME_LENGTH]!r}{hint}"]
+    return [
+        sentence(report),
+        *(f"  {line[:LINE_LENGTH]}" for line in condition_lines(explain(run), whole=False)),
+    ]
 
 
 def run_line(run: RunReport) -> str:

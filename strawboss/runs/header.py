@@ -17,6 +17,7 @@ class Header(msgspec.Struct, tag_field="type", tag="session", rename="camel"):
 
     id: str
     version: int = 1
+    cwd: str = ""
     parent_session: object = None
 
 

@@ -11,7 +11,7 @@ from strawboss.recovery.commands import Command, Outcome, Result
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.verdict import Unknown
 from strawboss.tape.lines import READS, spoken
-from strawboss.tape.taped_look import NOT_ASKED, Spoken, TapedLook, answer_of, key_of
+from strawboss.tape.taped_look import Spoken, TapedLook, answer_of
 
 NOT_DONE = "the tape does not have it done"
 # What a command is about; what else it carries may be worded otherwise without another decision.
@@ -67,8 +67,7 @@ class Exact:
 
     def _otherwise(self, command: Command, asked: Spoken) -> Any:
         if isinstance(command, READS):
-            key = key_of(asked)
-            return answer_of(asked, self._look.before[key]) if key in self._look.before else NOT_ASKED
+            return self._look.known(str(asked[0]), **_members(asked))
         if isinstance(command, c.Pause):
             return self._look.clock.monotonic + command.seconds
         if isinstance(command, c.WriteKey):

@@ -10,8 +10,8 @@ from strawboss.recovery.commands import ClosePane, Command, Effect, Pause, Write
 from strawboss.recovery.evidence import Clock, Launcher
 from strawboss.recovery.explain import Explanation, explain
 from strawboss.recovery.keys import CONTINUED, GAVE_UP, NUDGED, RESUMED
-from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory, RunReport
+from strawboss.recovery.observing import take_look
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.tape.exact import Difference, EndedError, Exact, differences
 from strawboss.tape.recorded_look import Evidence
@@ -99,7 +99,7 @@ class Player:
             begins=begins_with is not None or self._number == 1,
         )
         self._memory = taking.memory
-        steps: Steps = look_at_runs(taking.launcher, taking.settings, taking.memory, now)
+        steps: Steps = take_look(taking.launcher, taking.settings, taking.memory, now)
         steps = self._record(steps, taking) if self._record else steps
         taped = evidence.taped
         return (

@@ -75,6 +75,15 @@ class Explained(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     at: str = ""
 
 
+class LookedAt(msgspec.Struct, forbid_unknown_fields=True):
+    """A launcher's session, looked at from outside. `registry`: what is not known of it, in words."""
+
+    session: str
+    file: str
+    registry: str
+    runs: list[Run]
+
+
 def run_of(report: RunReport) -> Run:
     obstacle = report.obstacle
     return Run(

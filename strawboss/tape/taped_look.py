@@ -72,7 +72,7 @@ class TapedLook:
         """The answer to a command before anything was done, as the core takes it."""
         spoken = [name, members] if members else [name]
         key = key_of(spoken)
-        return answer_of(spoken, self.before[key]) if key in self.before else NOT_ASKED
+        return answer_of(spoken, self.before[key]) if key in self.before else unasked(name)
 
     # -- what every recorded look can be asked (`recorded_look.Evidence`) ------------------------------------------
 
@@ -119,8 +119,8 @@ class TapedLook:
         return runs
 
     def run(self, run: str) -> RunFiles:
-        files: RunFiles | Unknown = self.known("ReadRun", run=run)
-        return RunFiles(files, files, files, files) if isinstance(files, Unknown) else files
+        files: RunFiles = self.known("ReadRun", run=run)
+        return files
 
     def transcript(self) -> Transcript | Unknown:
         transcript: Transcript | Unknown = self.known("ReadTranscript")
@@ -169,7 +169,12 @@ def answer_of(spoken: Spoken, answer: Any) -> Any:
     try:
         return typed(answer, ANSWERS.get(str(spoken[0])))
     except NotReadableError as error:
-        return Unknown(f"the tape has an answer that cannot be read: {error}")
+        return unasked(str(spoken[0]), Unknown(f"the tape has an answer that cannot be read: {error}"))
+
+
+def unasked(name: str, why: Unknown = NOT_ASKED) -> Any:
+    """The answer that tells nothing, to the command of that name."""
+    return RunFiles(why, why, why, why) if name == "ReadRun" else why
 
 
 def _report(written: Any) -> RunReport | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.nudge.machine import State as Nudge
 from strawboss.recovery.proof import Stage
@@ -62,3 +63,14 @@ def why(report: RunReport) -> str:
         return "nothing stands in its way"
     words = report.obstacle.why or f"{report.obstacle.condition}: {report.obstacle.answer.value}"
     return words.rstrip(".")
+
+
+def condition_lines(conditions: Explanation, whole: bool) -> Iterator[str]:
+    """Those that do not hold first, machine by machine, then those that do, or how many they are."""
+    failing = [(machine, one) for machine, verdicts in conditions for one in verdicts if not one.holds]
+    passed = [(machine, one) for machine, verdicts in conditions for one in verdicts if one.holds]
+    yield from (f"{machine}: {one}" for machine, one in failing)
+    if whole:
+        yield from (f"{machine}: {one}" for machine, one in passed)
+    elif passed:
+        yield f"{len(passed)} condition{'s hold' if len(passed) != 1 else ' holds'} (--all shows them)"

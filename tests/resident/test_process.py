@@ -24,6 +24,8 @@ from strawboss.resident.process import (
     LONGEST_LOOK_SECONDS,
     SOON_LOOKS,
 )
+from strawboss.tape.play import play
+from strawboss.tape.reader import read_session
 
 PROMPT_END = 4.0  # before any question's own limit of five seconds; the second itself: scripts/bench process
 
@@ -365,6 +367,57 @@ def test_a_killed_process_leaves_no_lock_behind(directory: Path) -> None:
     with Extension(directory).starts() as second:
         second.looks()
         assert second.notices() == []
+
+
+# -- why, and only looking ---------------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_asked_for_is_explained_by_what_the_last_look_saw(directory: Path) -> None:
+    with Extension(directory, tracked()) as extension:
+        launch(extension)
+        extension.starts().looks(2)
+        first, *conditions = extension.status(RUN)
+        assert first.startswith(f'{RUN} "a secret name": nothing is done for it now:')
+        assert any("nudge: " in line and ": unknown (" in line for line in conditions)
+        assert conditions[-1].endswith("conditions hold (--all shows them)")
+        assert extension.status(RUN[:-1]) == [
+            f"strawboss: this session has launched no run '{RUN[:-1]}'; near it are {RUN}"
+        ]
+
+
+def test_each_look_is_on_the_tape_and_a_kill_loses_none_of_them(directory: Path) -> None:
+    with Extension(directory, tracked(RUN)) as extension:
+        launch(extension)
+        extension.starts().looks(3)
+        extension.process.kill()
+    looks = list(read_session(directory / "state" / "tapes" / SESSION))
+    assert len(looks) >= 2
+    assert all(not told.differs for told in play(looks)[0])
+    assert [one.run for one in looks[-1].reported] == [RUN]
+
+
+def test_without_room_for_a_tape_the_looks_go_on_and_the_log_says_so_once(directory: Path) -> None:
+    (directory / "state").mkdir()
+    (directory / "state" / "tapes").write_text("in the way")
+    with Extension(directory, tracked(RUN)) as extension:
+        launch(extension)
+        extension.starts().looks(4)
+        assert extension.status(RUN)[0].startswith(f'{RUN} "a secret name": its launcher still watches it')
+        assert [line["why"] for line in extension.log() if line["event"] == "tape ended"] == [
+            "Not a directory"
+        ]
+
+
+def test_in_observe_mode_nothing_is_noted(directory: Path) -> None:
+    socket_path = str(directory / "h.sock")
+    with Extension(
+        directory, tracked(RUN), HERDR_SOCKET_PATH=socket_path, STRAWBOSS_MODE="observe"
+    ) as extension:
+        path = directory / "artifacts" / SESSION / "subagent-scripts" / f"beta-{RUN}.sh"
+        herdr = Listener(directory / "h.sock", herdr_with(launch(extension), str(path)))
+        extension.starts().looks(4)
+        assert (extension.count("session.append"), extension.notices()) == (0, [])
+    herdr.stop()
 
 
 # -- another session start -------------------------------------------------------------------------------------

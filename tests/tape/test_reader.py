@@ -117,9 +117,9 @@ def test_an_answer_that_cannot_be_read_is_unknown(tmp_path: Path) -> None:
     made.look()
     [file] = made.segments()
     file.write_bytes(file.read_bytes().replace(b'"auto_exit":', b'"auto_exiT":'))
-    answer = made.read()[0].known("ReadRun", run=RUN)
-    assert isinstance(answer, Unknown)
-    assert "cannot be read" in answer.why
+    script = made.read()[0].known("ReadRun", run=RUN).script
+    assert isinstance(script, Unknown)
+    assert "cannot be read" in script.why
 
 
 def test_what_was_not_asked_for_is_unknown(taped: Taped) -> None:

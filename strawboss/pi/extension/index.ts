@@ -75,8 +75,8 @@ export default function strawboss(pi: ExtensionAPI) {
 	});
 	pi.registerCommand("strawboss", {
 		description: "Show what strawboss knows of the subagents this session launched",
-		handler: async (_args, ctx) => {
-			const lines = session ? await session.status() : [`strawboss is off: ${off}`];
+		handler: async (args, ctx) => {
+			const lines = session ? await session.status(args) : [`strawboss is off: ${off}`];
 			quietly(() => ctx.ui.notify(lines.join("\n"), "info"));
 		},
 	});
@@ -212,7 +212,8 @@ class Process {
 		quietly(() => stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`));
 	}
 
-	status(): Promise<string[]> {
+	/** Of all runs, or of the one that is named. */
+	status(run = ""): Promise<string[]> {
 		if (!this.begun) return Promise.resolve([NOTHING_YET]);
 		if (!this.child) return Promise.resolve([`strawboss is off: ${this.over || "its process is being restarted"}`]);
 		const id = ++this.asked;
@@ -220,7 +221,7 @@ class Process {
 			const silence = ["strawboss does not answer"];
 			this.waiting.set(id, (result) => resolve(Array.isArray(result) ? result.map(String) : silence));
 			setTimeout(() => this.answered(id), STATUS_MS).unref();
-			this.send({ id, method: "status" });
+			this.send({ id, method: "status", params: { run } });
 		});
 	}
 
