@@ -14,7 +14,9 @@ from pathlib import Path
 import filelock
 
 from strawboss.config import Config, ConfigError, load_config, state_directory
+from strawboss.herdr import installation as plugin
 from strawboss.herdr.client import Herdr
+from strawboss.herdr.command import HerdrCommand, HerdrCommandError
 from strawboss.intercom.client import Intercom
 from strawboss.pi import installation
 from strawboss.pi.command import Package, Pi, PiError, agent_directory, extension_packages, version_numbers
@@ -32,6 +34,8 @@ INTEGRATION_LINE = "HERDR_INTEGRATION_VERSION="
 REGISTRY_WORDS = ("pi-subagents/runtime", "runningSubagents")
 SOURCE_LIMIT = 2 * 1024 * 1024
 PYTHON_SECONDS = 20.0
+PLUGIN = "herdr's strawboss plugin"
+INSTALL = "run `strawboss install`"
 NOT_YET = "a process starts with a session's first subagent; /strawboss in pi tells whether it is off"
 
 
@@ -108,7 +112,7 @@ def python(patient: Patient) -> Finding:
     named = patient.environment.get("STRAWBOSS_PYTHON") or installation.read_python(patient.environment)
     if named is None:
         file = installation.python_file(patient.environment)
-        return Finding("python", Health.FIX, f"{file} names no Python", "run `strawboss install`")
+        return Finding("python", Health.FIX, f"{file} names no Python", INSTALL)
     try:
         done = subprocess.run(
             [named, "-P", "-m", "strawboss", "--version"],
@@ -117,9 +121,9 @@ def python(patient: Patient) -> Finding:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding("python", Health.FIX, f"{named} does not run ({error})", "run `strawboss install`")
+        return Finding("python", Health.FIX, f"{named} does not run ({error})", INSTALL)
     if done.returncode != 0:
-        return Finding("python", Health.FIX, f"{named} has no strawboss", "run `strawboss install`")
+        return Finding("python", Health.FIX, f"{named} has no strawboss", INSTALL)
     version = ".".join(map(str, sys.version_info[:3]))
     return Finding("python", Health.OK, f"pi starts {named} (this is Python {version})")
 
@@ -160,7 +164,7 @@ def extension(patient: Patient) -> Finding:
         return Finding("extension", Health.FIX, "pi cannot be asked for its packages", "make `pi` runnable")
     if installation.registered(patient.packages):
         return Finding("extension", Health.OK, f"pi loads {installation.EXTENSION}")
-    return Finding("extension", Health.FIX, "pi does not load strawboss", "run `strawboss install`")
+    return Finding("extension", Health.FIX, "pi does not load strawboss", INSTALL)
 
 
 def registry(patient: Patient) -> Finding:
@@ -237,6 +241,30 @@ def integration(patient: Patient) -> Finding:
     _, found, rest = text.partition(INTEGRATION_LINE)
     number = rest.split()[0].strip('";,') if found and rest.split() else "of unknown version"
     return Finding("herdr's pi integration", Health.OK, f"installed ({number})")
+
+
+def herdr_plugin(patient: Patient) -> Finding:
+    """Recovery does without it, so its absence is a note; one that would start another Python is to be mended."""
+    try:
+        command = HerdrCommand(patient.environment)
+        version = command.version()
+        linked = command.plugin(plugin.PLUGIN) if version >= plugin.OLDEST else None
+    except HerdrCommandError as error:
+        return Finding(PLUGIN, Health.NOTE, f"cannot be looked for ({error})")
+    if version < plugin.OLDEST:
+        return Finding(PLUGIN, Health.NOTE, f"herdr {plugin.dotted(version)} is too old for it")
+    if linked is None:
+        return Finding(PLUGIN, Health.NOTE, "not linked (`strawboss install` links it)")
+    directory, python = plugin.plugin_directory().resolve(), _python(patient)
+    if Path(linked.plugin_root) != directory or not plugin.is_current(directory, python):
+        return Finding(PLUGIN, Health.FIX, "of another strawboss, or for another Python", INSTALL)
+    if not linked.enabled:
+        return Finding(PLUGIN, Health.NOTE, "switched off (`herdr plugin enable strawboss`)")
+    return Finding(PLUGIN, Health.OK, f"linked ({linked.version})")
+
+
+def _python(patient: Patient) -> str:
+    return installation.read_python(patient.environment) or sys.executable
 
 
 def intercom(patient: Patient) -> Finding:
@@ -322,6 +350,7 @@ CHECKS: tuple[Callable[[Patient], Finding], ...] = (
     extension,
     herdr,
     integration,
+    herdr_plugin,
     intercom,
     registry,
     permissions,

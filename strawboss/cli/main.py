@@ -36,6 +36,7 @@ COMMANDS = {
     "install": "setup",
     "uninstall": "setup",
     "doctor": "setup",
+    "herdr-plugin": "herdr_plugin",
     "explain": "explain",
     "look": "look",
 }

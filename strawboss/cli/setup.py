@@ -8,6 +8,8 @@ import sys
 import click
 
 from strawboss.doctor import Health, examine
+from strawboss.herdr import installation as plugin
+from strawboss.herdr.command import HerdrCommandError
 from strawboss.pi import installation
 from strawboss.pi.command import Pi, PiError
 from strawboss.system.printable import printable
@@ -16,12 +18,15 @@ COLOURS = {Health.OK: "green", Health.NOTE: "yellow", Health.FIX: "red"}
 
 
 @click.command()
-def install() -> None:
+@click.option("--no-herdr", is_flag=True, help="Do not link the plugin with herdr.")
+def install(no_herdr: bool) -> None:
     """Register the extension with pi, so that every session in herdr is watched."""
     try:
         done = installation.install(Pi(os.environ), os.environ, sys.executable)
     except PiError as error:
         raise click.ClickException(str(error)) from error
+    if not no_herdr:
+        done += _link()
     _say([*done, "start pi in herdr, or /reload where it runs; /strawboss there shows what is seen"])
 
 
@@ -32,6 +37,7 @@ def uninstall() -> None:
         done = installation.uninstall(Pi(os.environ), os.environ)
     except PiError as error:
         raise click.ClickException(str(error)) from error
+    done += _unlink()
     _say([*done, "/reload the pi sessions that run"] if done else ["strawboss was not installed in pi"])
 
 
@@ -44,6 +50,21 @@ def doctor() -> int:
         fix = f" -> {printable(finding.fix)}" if finding.fix else ""
         click.echo(f"{mark}  {finding.subject}: {printable(finding.text)}{fix}")
     return int(any(finding.health is Health.FIX for finding in findings))
+
+
+def _link() -> list[str]:
+    """Recovery does not need the plugin, so a herdr that will not have it is told and no failure."""
+    try:
+        return plugin.install(os.environ, plugin.plugin_directory(), sys.executable)
+    except HerdrCommandError as error:
+        return [f"no plugin was linked with herdr: {error}"]
+
+
+def _unlink() -> list[str]:
+    try:
+        return plugin.uninstall(os.environ, plugin.plugin_directory())
+    except HerdrCommandError as error:
+        return [f"the plugin is still in herdr: {error}"]
 
 
 def _say(lines: list[str]) -> None:

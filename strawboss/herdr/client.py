@@ -1,4 +1,4 @@
-"""What strawboss asks herdr: four requests, each answered, or Unknown with the reason."""
+"""What strawboss asks herdr, request by request: each is answered, or Unknown with the reason."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from strawboss.recovery.evidence import Pane, Process
 from strawboss.recovery.verdict import Unknown
 
 T = TypeVar("T")
+Params = Mapping[str, str | bool]
+DONE = Result(Outcome.DONE)
 
 # How a refused `pane.close` ended. FAILED only where herdr refuses before it touches anything.
 # A code that is not here comes from a newer herdr, and nobody knows what it did first.
@@ -117,9 +119,27 @@ class Herdr:
             shapes.decode(reply, shapes.Ok)
         except shapes.UnreadableError as error:
             return Result(Outcome.UNKNOWN, str(error))
-        return Result(Outcome.DONE)
+        return DONE
 
-    def _read(self, method: str, params: dict[str, str], shape: type[T]) -> T | Unknown:
+    def notify(self, title: str) -> str | Unknown:
+        """Show one line to whoever looks: `shown`, `disabled`, or why not now (`busy`, `no_foreground_client`, …)."""
+        told = self._read("notification.show", {"title": title}, shapes.NotificationShow)
+        return told if isinstance(told, Unknown) else told.reason
+
+    def open_pane(self, plugin: str, entrypoint: str, placement: str) -> Result:
+        """Open a pane of a plugin in the foreground, over what is there."""
+        params: Params = {
+            "plugin_id": plugin,
+            "entrypoint": entrypoint,
+            "placement": placement,
+            "focus": True,
+        }
+        reply = self._ask("plugin.pane.open", params)
+        if isinstance(reply, wire.Lost):
+            return Result(Outcome.UNKNOWN if reply.written else Outcome.FAILED, reply.why)
+        return Result(Outcome.FAILED, _refusal(reply)) if isinstance(reply, shapes.Failure) else DONE
+
+    def _read(self, method: str, params: Params, shape: type[T]) -> T | Unknown:
         reply = self._ask(method, params)
         if isinstance(reply, wire.Lost):
             return Unknown(reply.why)
@@ -130,7 +150,7 @@ class Herdr:
         except shapes.UnreadableError as error:
             return Unknown(str(error))
 
-    def _ask(self, method: str, params: dict[str, str]) -> msgspec.Raw | shapes.Failure | wire.Lost:
+    def _ask(self, method: str, params: Params) -> msgspec.Raw | shapes.Failure | wire.Lost:
         request = {"id": f"strawboss:{next(self._ids)}", "method": method, "params": params}
         line = msgspec.json.encode(request) + b"\n"
         reply = wire.exchange(self._address, line, self._connect, self._timeouts, self._clock)

@@ -65,6 +65,11 @@ class Pong(msgspec.Struct, tag_field="type", tag="pong"):
     protocol: int
 
 
+class NotificationShow(msgspec.Struct, tag_field="type", tag="notification_show"):
+    shown: bool
+    reason: str
+
+
 class Ok(msgspec.Struct, tag_field="type", tag="ok"): ...
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from e2e.pi_install import pi_binary
+from standins.herdr import HerdrServer
 
 from strawboss.pi.installation import EXTENSION
 
@@ -47,6 +48,7 @@ def test_install_registers_the_extension_and_its_python_says_so_and_uninstall_un
     assert done.stdout.splitlines() == [
         f"registered {EXTENSION} with pi",
         f"it starts {sys.executable} (written to {home.agent}/strawboss.json)",
+        "herdr is not on PATH, so no plugin was linked there",
         "start pi in herdr, or /reload where it runs; /strawboss there shows what is seen",
     ]
     assert home.packages() == [EXTENSION]
@@ -60,6 +62,20 @@ def test_install_registers_the_extension_and_its_python_says_so_and_uninstall_un
     assert home.packages() == []
     assert not (home.agent / "strawboss.json").exists()
     assert home.strawboss("uninstall").stdout == "strawboss was not installed in pi\n"
+
+
+def test_where_herdr_is_the_plugin_is_linked_the_doctor_knows_it_and_uninstall_takes_it_out(
+    home: Home, tmp_path: Path
+) -> None:
+    herdr = HerdrServer(tmp_path / "h", {"PATH": home.path, "HOME": str(tmp_path)})
+    path = f"{herdr.bin}{os.pathsep}{home.path}"
+    assert "linked" not in home.strawboss("install", "--no-herdr", path=path).stdout
+    assert "note  herdr's strawboss plugin: not linked" in home.strawboss("doctor", path=path).stdout
+    [linked] = [line for line in home.strawboss("install", path=path).stdout.splitlines() if "linked" in line]
+    assert linked.endswith("herdr-plugin with herdr 0.8.0")
+    assert "ok    herdr's strawboss plugin: linked" in home.strawboss("doctor", path=path).stdout
+    assert "took the plugin out of herdr" in home.strawboss("uninstall", path=path).stdout
+    assert "note  herdr's strawboss plugin: not linked" in home.strawboss("doctor", path=path).stdout
 
 
 def test_install_takes_the_place_of_another_installation(home: Home) -> None:
@@ -90,7 +106,7 @@ def test_the_doctor_says_one_line_each_with_the_fix_and_exits_1_while_something_
     done = home.strawboss("doctor")
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (1, "")
-    assert len(lines) == 11
+    assert len(lines) == 12
     assert all(line.startswith(("ok    ", "note  ", "fix   ")) for line in lines)
     assert all((" -> " in line) == line.startswith("fix") for line in lines)
     assert f"ok    extension: pi loads {EXTENSION}" in lines

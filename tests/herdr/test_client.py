@@ -257,3 +257,43 @@ def test_a_real_connection_carries_a_whole_request(listen):
         connection.sendall(json.dumps(reply).encode() + b"\n")
 
     assert Herdr(listen(answer)).panes() == (Pane("w1:p1", "term_1", "pi", "idle", "/s/a.jsonl"),)
+
+
+# -- what the plugin asks ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reason", ["shown", "disabled", "busy", "no_foreground_client"])
+def test_a_notification_says_whether_it_was_shown_and_why_not(reason):
+    shown = {"type": "notification_show", "shown": reason == "shown", "reason": reason}
+    assert herdr({"result": shown}).notify("1 run recovered") == reason
+
+
+def test_a_notification_nobody_answers_is_unknown():
+    assert isinstance(unreachable().notify("1 run recovered"), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("reply", "result"),
+    [
+        ({"result": {"type": "ok"}}, Result(Outcome.DONE)),
+        ({"result": {"type": "plugin_pane_opened", "plugin_pane": {}}}, Result(Outcome.DONE)),
+        (
+            {"error": {"code": "ui_busy", "message": "in a menu"}},
+            Result(Outcome.FAILED, "herdr refused: ui_busy"),
+        ),
+        (b"", Result(Outcome.UNKNOWN, "herdr hung up without a reply")),
+    ],
+)
+def test_a_pane_of_a_plugin_is_open_refused_or_nobody_knows(reply, result):
+    assert herdr(reply).open_pane("strawboss", "status", "popup") == result
+
+
+def test_a_pane_of_a_plugin_is_asked_for_in_front():
+    channel = Channel({"result": {"type": "ok"}})
+    Herdr(Address("/unused"), connect=channel).open_pane("strawboss", "status", "popup")
+    assert channel.requests[0]["params"] == {
+        "plugin_id": "strawboss",
+        "entrypoint": "status",
+        "placement": "popup",
+        "focus": True,
+    }

@@ -30,7 +30,7 @@ sys.path.insert(0, {folder!r})
 from command import main
 sys.exit(main(sys.argv))
 """
-REAL_CONFIG = "onboarding = false\n[update]\nversion_check = false\nmanifest_check = false\n"
+REAL_CONFIG = 'onboarding = false\n[update]\nversion_check = false\nmanifest_check = false\n[ui.toast]\ndelivery = "herdr"\n'
 # What would lead a herdr, or what runs in it, out of its own root.
 FOREIGN = (
     "HERDR_ENV",

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 VERSION, PROTOCOL = "0.8.0", 20
 HERE = os.path.dirname(os.path.abspath(__file__))
+TESTS = os.path.dirname(os.path.dirname(HERE))
 STOP_SECONDS = 15.0
 INTEGRATION = "herdr-agent-state.ts"
 
@@ -82,10 +83,8 @@ def main(argv: list[str]) -> int:
         if words in (["--version"], ["-V"]):
             print(f"herdr {VERSION}")
             return 0
-        if words[:1] in (["server"], ["status"], ["integration"]):
-            return {"server": server, "status": status, "integration": integration}[words[0]](
-                words[1:], argv[0]
-            )
+        if words[:1] and words[0] in OWN:
+            return OWN[words[0]](words[1:], argv[0])
         group, name, *_ = [*words, "", ""]
         return ask((group, name), words[2:])
     except UsageError as error:
@@ -224,7 +223,7 @@ def server(words: list[str], program: str) -> int:
         return stop()
     if words:
         raise UsageError(f"unexpected argument {words[0]}")
-    sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
+    sys.path.insert(0, TESTS)
     from standins.herdr.server import main as serve
 
     serve(socket_path(), data_directory(), os.path.abspath(program))
@@ -286,3 +285,45 @@ def integration(words: list[str], program: str) -> int:
     else:
         raise UsageError(f"unexpected argument {' '.join(words)}")
     return 0
+
+
+def plugin(words: list[str], program: str) -> int:
+    """`link`, `list` and `uninstall` work without a server too, on the same registry."""
+    sys.path.insert(0, TESTS)
+    from pathlib import Path
+
+    from standins.herdr.lookup import RefusedError
+    from standins.herdr.plugins import Registry
+
+    registry = Registry(Path(data_directory()))
+    try:
+        if words[:1] == ["link"] and len(words) == 2:
+            return told({"type": "plugin_linked", "plugin": registry.link(Path(os.path.abspath(words[1])))})
+        if words[:1] == ["list"]:
+            return told({"type": "plugin_list", "plugins": listed(registry, words[1:])})
+        if words[:1] == ["uninstall"] and len(words) == 2:
+            return uninstalled(registry.unlink(words[1]), words[1])
+    except RefusedError as error:
+        fail("cli:plugin", error.code, error.message)
+    raise UsageError(f"unexpected argument {' '.join(words)}")
+
+
+def listed(registry: Any, words: list[str]) -> list[dict[str, Any]]:
+    wanted = words[words.index("--plugin") + 1] if "--plugin" in words else None
+    return [one for one in registry.all() if wanted in (None, one["plugin_id"])]
+
+
+def told(result: dict[str, Any]) -> int:
+    print(compact({"id": "cli:plugin", "result": result}))
+    return 0
+
+
+def uninstalled(removed: bool, plugin_id: str) -> int:
+    if removed:
+        print(f"Uninstalled {plugin_id}.")
+    else:
+        print(f"plugin not installed: {plugin_id}", file=sys.stderr)
+    return 0 if removed else 1
+
+
+OWN = {"server": server, "status": status, "integration": integration, "plugin": plugin}

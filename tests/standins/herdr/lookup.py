@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from standins.herdr.layout import Pane, Tab, Workspace
-from standins.herdr.session import Session
+
+if TYPE_CHECKING:
+    from standins.herdr.session import Session
 
 Params = dict[str, Any]
 OK = {"type": "ok"}

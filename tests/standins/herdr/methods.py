@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from standins.herdr import describe, spaces
+from standins.herdr import describe, plugin_methods, spaces
 from standins.herdr.agent import STATES
 from standins.herdr.command import PROTOCOL, VERSION
 from standins.herdr.layout import Pane
@@ -168,6 +168,7 @@ def server_stop(session: Session, params: Params) -> dict[str, Any]:
 # Parameters: the ones that must be there, then the ones that may. `events.subscribe` is the server's own.
 TEXT, FLAG = str, bool
 PANE: dict[str, type] = {"pane_id": str}
+PLUGIN: dict[str, type] = {"plugin_id": str}
 REPORT: dict[str, type] = PANE | {"source": str, "agent": str}
 SESSION: dict[str, type] = {"seq": int, "agent_session_id": str, "agent_session_path": str}
 OPENING: dict[str, type] = {"cwd": TEXT, "label": TEXT, "focus": FLAG, "env": dict}
@@ -222,6 +223,19 @@ METHODS: dict[str, tuple[Method, dict[str, type], dict[str, type]]] = {
         SESSION | {"session_start_source": TEXT},
     ),
     "pane.close": (pane_close, PANE, {}),
+    "plugin.list": (plugin_methods.plugin_list, {}, PLUGIN),
+    "plugin.link": (plugin_methods.plugin_link, {"path": TEXT}, {}),
+    "plugin.unlink": (plugin_methods.plugin_unlink, PLUGIN, {}),
+    "plugin.action.list": (plugin_methods.plugin_action_list, {}, PLUGIN),
+    "plugin.action.invoke": (plugin_methods.plugin_action_invoke, {"action_id": TEXT}, PLUGIN),
+    "plugin.log.list": (plugin_methods.plugin_log_list, {}, PLUGIN),
+    "plugin.pane.open": (
+        plugin_methods.plugin_pane_open,
+        PLUGIN | {"entrypoint": TEXT},
+        {"placement": TEXT, "focus": FLAG},
+    ),
+    "popup.close": (plugin_methods.popup_close, {}, {}),
+    "notification.show": (plugin_methods.notification_show, {"title": TEXT}, {"body": TEXT}),
 }
 
 

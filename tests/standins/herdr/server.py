@@ -89,6 +89,7 @@ class Server:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: setattr(self._session, "stopping", True))
         self._session.restore()
+        self._session.plugins.start()
         due = 0.0
         while not self._session.stopping:
             self._serve(max(0.0, due - time.monotonic()))
@@ -97,6 +98,7 @@ class Server:
                 self._drop_slow()
                 due = time.monotonic() + TICK_SECONDS
         self._session.save()
+        self._session.plugins.close_popup()
         self._path.unlink(missing_ok=True)
 
     def _serve(self, seconds: float) -> None:

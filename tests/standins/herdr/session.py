@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from standins.herdr import layout as layouts
 from standins.herdr import processes
 from standins.herdr.layout import Layout, Pane, Tab
+from standins.herdr.plugins import Registry, Running
 from standins.herdr.terminal import Terminal
 
 # herdr writes this long after the last change; every change moves the moment.
@@ -34,14 +35,23 @@ class Session:
         self.stopping = False
         self.emit: Callable[..., None] = lambda kind, **data: None
         self._file, self._socket, self._command, self._clock = data / "session.json", socket, command, clock
+        told = {"HERDR_SOCKET_PATH": str(socket), "HERDR_BIN_PATH": command}
+        self.plugins = Running(Registry(data), told)
         self._terminals = count(1)
         self._save_at: float | None = None
         self._delay = float(os.environ.get("HERDR_STANDIN_SAVE_SECONDS", SAVE_SECONDS))
 
-    def open(self, tab: Tab, cwd: str, focus: bool, environment: dict[str, str] | None) -> Pane:
-        """A new pane with a shell in `cwd`."""
+    def open(
+        self,
+        tab: Tab,
+        cwd: str,
+        focus: bool,
+        environment: dict[str, str] | None,
+        command: Sequence[str] = (),
+    ) -> Pane:
+        """A new pane in `cwd` with a shell, or with `command` instead."""
         pane = self.layout.add_pane(tab, cwd, self._new_terminal_id(), focus)
-        self._start_shell(pane, environment or {})
+        self._start_shell(pane, environment or {}, command)
         self.emit("pane_created", pane_id=pane.id, workspace_id=tab.workspace.id)
         self.changed()
         return pane
@@ -78,6 +88,7 @@ class Session:
                 self._exited(pane)
             elif pane.terminal:
                 self._detect(pane)
+        self.plugins.tick()
         if self._save_at is not None and now >= self._save_at:
             self.save()
 
@@ -95,7 +106,7 @@ class Session:
             self.emit(f"{kind}_closed", **{f"{kind}_id": name, "workspace_id": pane.tab.workspace.id})
         self.changed()
 
-    def _start_shell(self, pane: Pane, environment: dict[str, str]) -> None:
+    def _start_shell(self, pane: Pane, environment: dict[str, str], command: Sequence[str] = ()) -> None:
         own = {
             "HERDR_ENV": "1",
             "HERDR_SOCKET_PATH": str(self._socket),
@@ -106,7 +117,7 @@ class Session:
             "TERM": "xterm-256color",
             "COLORTERM": "truecolor",
         }
-        pane.terminal = Terminal(pane.cwd, {**os.environ, **environment, **own})
+        pane.terminal = Terminal(pane.cwd, {**os.environ, **environment, **own}, command)
 
     def _resume(self, pane: Pane) -> None:
         """A plain shell, into which the command is typed: nothing else of the launch comes back."""

@@ -8,7 +8,7 @@ import os
 import re
 import struct
 import termios
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from standins.herdr import processes
@@ -42,15 +42,15 @@ CONTROL = re.compile(
 
 
 class Terminal:
-    """`shell` is the pid of the shell, which leads the terminal's session."""
+    """`shell` is the pid of what leads the terminal's session: the shell, or `command` where that is given."""
 
-    def __init__(self, cwd: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, cwd: str, environment: Mapping[str, str], command: Sequence[str] = ()) -> None:
         self.master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         started, starting = os.pipe()  # closed by the exec, so that nobody sees the shell before it is one
         self.shell = os.fork()
         if self.shell == 0:
-            _become_shell(self.master, slave, cwd, environment)
+            _become_shell(self.master, slave, cwd, environment, command)
         os.close(slave)
         os.close(starting)
         os.read(started, 1)
@@ -107,12 +107,14 @@ class Terminal:
         self.died()
 
 
-def _become_shell(master: int, slave: int, cwd: str, environment: Mapping[str, str]) -> None:
+def _become_shell(
+    master: int, slave: int, cwd: str, environment: Mapping[str, str], command: Sequence[str]
+) -> None:
     try:
         os.close(master)
         os.login_tty(slave)
         os.chdir(cwd if Path(cwd).is_dir() else environment.get("HOME") or "/")
-        shell = environment.get("SHELL") or "/bin/sh"
-        os.execve(shell, [shell], dict(environment))
+        words = list(command) or [environment.get("SHELL") or "/bin/sh"]
+        os.execvpe(words[0], words, dict(environment))
     finally:
         os._exit(127)
