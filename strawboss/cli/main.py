@@ -39,6 +39,8 @@ COMMANDS = {
     "herdr-plugin": "herdr_plugin",
     "explain": "explain",
     "look": "look",
+    "incident": "incident",
+    "history": "history",
 }
 
 

@@ -57,3 +57,17 @@ def session_named(session: str) -> LastLook:
 def _named(one: LastLook) -> str:
     name = printable(one.launcher.name)[:40]
     return f'{one.launcher.id} "{name}"' if name else one.launcher.id
+
+
+def only_session() -> LastLook:
+    """The one launcher there is a tape of; a complaint that says which there are otherwise."""
+    found = list(last_looks(shelf()))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise click.UsageError(f"there is no tape in {shelf()}; strawboss has not looked at any launcher yet")
+    newest = sorted(found, key=lambda one: one.looked_at, reverse=True)[:5]
+    raise click.UsageError(
+        f"there are tapes of {len(found)} launchers; choose one with --session, the newest are "
+        + ", ".join(_named(one) for one in newest)
+    )

@@ -10,6 +10,7 @@ import msgspec
 
 from strawboss.recovery.evidence import Launcher
 from strawboss.recovery.memory import RunReport
+from strawboss.tape.lines import decode, encode
 from strawboss.tape.shelf import LAST, newest_segment
 
 
@@ -31,6 +32,10 @@ class _Written(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Written)
 
 
+def encode_last(launcher: Launcher, runs: tuple[RunReport, ...]) -> bytes:
+    return encode(_Written(launcher, runs))
+
+
 def last_looks(shelf: Path) -> Iterator[LastLook]:
     """One for each session whose last look can be read."""
     for session in sorted(shelf.glob("*")):
@@ -43,8 +48,18 @@ def last_look(session: Path) -> LastLook | None:
     """None where no tape is, or another version wrote what cannot be understood here."""
     segment = newest_segment(session)
     try:
-        written = _decoder.decode((session / LAST).read_bytes())
+        written = _decode((session / LAST).read_bytes())
         looked_at = (segment or session / LAST).stat().st_mtime
-    except (OSError, msgspec.DecodeError):
+    except (OSError, ValueError):
         return None
     return LastLook(session, written.launcher, written.runs, looked_at)
+
+
+def _decode(content: bytes) -> _Written:
+    """Raises ValueError. A name that is no UTF-8 takes the longer way."""
+    try:
+        return _decoder.decode(content)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return msgspec.convert(decode(content), _Written)

@@ -84,7 +84,7 @@ def encode(line: Any) -> bytes:
     try:
         return msgspec.json.encode(line) + b"\n"
     except UnicodeEncodeError:
-        return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        return json.dumps(msgspec.to_builtins(line), separators=(",", ":")).encode() + b"\n"
 
 
 def decode(line: bytes) -> Any:

@@ -82,7 +82,7 @@ class Player:
     def __init__(self, first: Evidence, settings: Settings | None, record: Record | None) -> None:
         self.world = World(first)
         self._settings, self._record = settings, record
-        self._memory = Memory()
+        self.memory = Memory()
         self._began = first.recorded_at or 0.0
         self._number = 0
 
@@ -94,11 +94,11 @@ class Player:
         taking = Taking(
             evidence.launcher,
             self._settings or evidence.settings,
-            self._memory if begins_with is None else begins_with,
+            self.memory if begins_with is None else begins_with,
             now,
             begins=begins_with is not None or self._number == 1,
         )
-        self._memory = taking.memory
+        self.memory = taking.memory
         steps: Steps = take_look(taking.launcher, taking.settings, taking.memory, now)
         steps = self._record(steps, taking) if self._record else steps
         taped = evidence.taped
@@ -113,7 +113,7 @@ class Player:
 
     def _play(self, evidence: Evidence, steps: Steps) -> Told:
         look = drive(steps, self.world.answer)
-        self._memory = look.memory
+        self.memory = look.memory
         return Told(self._number, evidence.label, look.runs, tuple(self.world.done))
 
     def _as_taped(self, taped: TapedLook, steps: Steps) -> Told:
@@ -123,7 +123,7 @@ class Player:
         except EndedError:
             return Told(self._number, taped.label, taped.reported, tuple(done), ended=False)
         exact.end()
-        self._memory = look.memory
+        self.memory = look.memory
         asked = (exact.differs,) if exact.differs else ()
         said = tuple(differences(taped, look.runs)) if taped.ended else ()
         return Told(self._number, taped.label, look.runs, tuple(done), differs=asked + said)

@@ -84,6 +84,19 @@ class LookedAt(msgspec.Struct, forbid_unknown_fields=True):
     runs: list[Run]
 
 
+class Happened(msgspec.Struct, forbid_unknown_fields=True):
+    """What was done for a run. `at`: epoch seconds; `what`: its key; `outcome`: done, failed, not known."""
+
+    at: float
+    session: str
+    run: str
+    name: str
+    what: str
+    outcome: str
+    why: str
+    reported: bool
+
+
 def run_of(report: RunReport) -> Run:
     obstacle = report.obstacle
     return Run(

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from strawboss.recovery.evidence import Clock, Launcher
 from strawboss.recovery.memory import Look, Memory, RunReport
 from strawboss.recovery.settings import Settings
 from strawboss.system.files import make_private_directory
+from strawboss.tape.last import encode_last
 from strawboss.tape.lines import encode
 from strawboss.tape.recorder import Recorder, Steps
 from strawboss.tape.shelf import LAST, Limits, append, create_segment, prune, replace_unsynced
@@ -83,8 +82,7 @@ class Tape:
     def _end(self, look: Look) -> None:
         self._recorder.end(look)
         if look.runs != self._reported:
-            last = {"launcher": self._launcher, "runs": look.runs}
-            replace_unsynced(self._session / LAST, msgspec.json.encode(last))
+            replace_unsynced(self._session / LAST, encode_last(self._launcher, look.runs))
             self._reported = look.runs
 
     def _put(self, line: Any) -> None:

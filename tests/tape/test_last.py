@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from recovery.desk import Desk, stranded
-from recovery.given import FILES, WAITING
+from recovery.given import FILES, LAUNCHER, WAITING
 from tape.taping import Taped
 
 from strawboss.tape.last import last_look, last_looks
@@ -67,3 +68,13 @@ def _seconds_to_read(shelf: Path) -> float:
     before = time.process_time()
     assert sum(len(last.runs) for last in last_looks(shelf)) == 50_000
     return time.process_time() - before
+
+
+def test_a_name_that_is_no_utf_8_is_read_as_it_was(tmp_path: Path) -> None:
+    desk = stranded(launcher=replace(LAUNCHER, name="half \ud800 a pair"))
+    taped = Taped(tmp_path / "tapes", desk)
+    taped.look()
+    last = last_look(taped.session)
+    assert last is not None
+    assert last.launcher == desk.launcher
+    assert taped.complaints == []
