@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from strawboss.recovery.settings import Settings
-from strawboss.recovery.turn import cut
+from strawboss.recovery.turn import turn_of
 from strawboss.recovery.verdict import Answer, Unknown
 from strawboss.runs import Disk
 
@@ -76,7 +76,7 @@ def _cut_verdict(path: Path, what: str, size: int, record: int, budget_mib: int)
 
     def verdict() -> None:
         tail = disk.tail(str(path))
-        assert cut(tail, Settings(), Unknown("not asked"), restored=False).verdict.answer is Answer.YES
+        assert turn_of(tail, Settings(), Unknown("not asked"), restored=False).verdict.answer is Answer.YES
 
     with _counted_bytes() as read:
         verdict()

@@ -66,7 +66,7 @@ class Exact:
         self.differs = self.differs or Difference(run_of(asked or then), words_of(then), words_of(asked))
 
     def _otherwise(self, command: Command, asked: Spoken) -> Any:
-        if isinstance(command, READS):
+        if type(command) in READS:
             return self._look.known(str(asked[0]), **_members(asked))
         if isinstance(command, c.Pause):
             return self._look.clock.monotonic + command.seconds

@@ -66,7 +66,7 @@ ANSWERS: Mapping[str, Any] = {
     "Notify": type(None),
     "Pause": float,
 }
-READS: tuple[type, ...] = get_args(c.Read)
+READS = frozenset(get_args(c.Read))
 # What stays true of a look that did not ask again; all else is asked again before anything rests on it.
 CARRIED: tuple[type, ...] = (c.ReadRegistry, c.ReadRuns, c.ReadRun, c.ReadTranscript)
 

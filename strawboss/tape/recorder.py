@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command
@@ -29,6 +29,10 @@ class Written:
     clock: Clock | None = None
 
 
+# Effects that reach somebody: they may be the last thing that this process does.
+LEAVING = frozenset(get_args(c.Effect)) - {c.Pause}
+
+
 @dataclass(slots=True)
 class UnderWay:
     """The look being taken. `flushed`: so many of its answers are written; `begun`: so is its beginning."""
@@ -41,13 +45,13 @@ class UnderWay:
 
 
 class Recorder:
-    """Begin a segment, then for each look: begin, asked and answered for its commands, end."""
+    """Begin a segment, then record looks; or, of each: begin, append to `under_way`, flush before effects, end."""
 
     def __init__(self, put: Put) -> None:
         self._put = put
         self._written = Written()
         self._every = 0
-        self._look: UnderWay | None = None
+        self._look = UnderWay(Clock(0, 0))
 
     def begin_segment(self, launcher: Launcher, settings: Settings, memory: Memory) -> None:
         """What follows can be read without what went before."""
@@ -67,13 +71,14 @@ class Recorder:
 
     def begin(self, now: Clock) -> None:
         """A look that was given up half way is forgotten, but for the lines it has already written."""
-        if self._look is not None and self._look.begun:
+        if self._look.begun:
             self._written.clock = None
         self._look = UnderWay(now)
 
     def record(self, steps: Steps, now: Clock) -> Steps:
         """The same look, written down on its way."""
         self.begin(now)
+        asked, answers = self.under_way()
         answer: Any = None
         while True:
             try:
@@ -82,23 +87,24 @@ class Recorder:
                 look: Look = end.value
                 self.end(look)
                 return look
-            self.asked(command)
+            asked.append(command)
+            if type(command) in LEAVING:
+                self.flush()
             answer = yield command
-            self.answered(answer)
+            answers.append(answer)
 
-    def asked(self, command: Command) -> None:
-        """Before an effect leaves, all that led to it is written."""
-        look = self._under_way()
-        look.asked.append(command)
-        if isinstance(command, c.Effect) and not isinstance(command, c.Pause):
-            self._put({**self._start(look), **self._news(look)})
-            look.begun = True
+    def under_way(self) -> tuple[list[Command], list[Any]]:
+        """The commands and answers of the look that was begun, to be appended to: this is done for every command."""
+        return self._look.asked, self._look.answers
 
-    def answered(self, answer: Any) -> None:
-        self._under_way().answers.append(answer)
+    def flush(self) -> None:
+        """An effect is about to leave: all that led to it is written first."""
+        look = self._look
+        self._put({**self._start(look), **self._news(look)})
+        look.begun = True
 
     def end(self, result: Look) -> None:
-        look, written = self._under_way(), self._written
+        look, written = self._look, self._written
         begun, news = look.begun, self._news(look)
         if not begun and not news and result.runs == written.runs and self._is_due(look.now):
             self._put(self._quiet_line(look.now))
@@ -111,11 +117,7 @@ class Recorder:
                 }
             )
             self._forget_tails(look)
-        written.runs, written.clock, self._look = result.runs, look.now, None
-
-    def _under_way(self) -> UnderWay:
-        assert self._look is not None
-        return self._look
+        written.runs, written.clock, look.begun = result.runs, look.now, False
 
     def _start(self, look: UnderWay) -> dict[str, Any]:
         return {} if look.begun else {"at": [look.now.wall, look.now.monotonic]}
@@ -137,16 +139,19 @@ class Recorder:
         return {**news, "answers": answers} if answers else news
 
     def _change(self, command: Command, answer: Any) -> Any:
-        if not isinstance(command, READS):
+        if type(command) not in READS:
             return [plain(answer)]
         known = self._written.known.get(command, NOTHING)
+        if known is answer:
+            return None
         self._written.known[command] = answer
         return change(known, answer)
 
     def _forget_tails(self, look: UnderWay) -> None:
         """The end of a session file is large, and read again before anything rests on it."""
         known = self._written.known
-        for one in [one for one in known if isinstance(one, c.ReadTail) and one not in look.asked]:
+        asked = {one for one in look.asked if isinstance(one, c.ReadTail)}
+        for one in [one for one in known if isinstance(one, c.ReadTail) and one not in asked]:
             del known[one]
 
     def _is_due(self, now: Clock) -> bool:

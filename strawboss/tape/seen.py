@@ -32,7 +32,7 @@ class Seen:
                 self._remember(answers)
                 return look
             answer = yield command
-            if isinstance(command, READS):
+            if type(command) in READS:
                 answers.setdefault(command, answer)
 
     def explain(self, launcher: Launcher, settings: Settings, run: str) -> Explanation:

@@ -12,7 +12,7 @@ from strawboss.recovery.settings import Settings
 from strawboss.system.files import make_private_directory
 from strawboss.tape.last import encode_last
 from strawboss.tape.lines import encode
-from strawboss.tape.recorder import Recorder, Steps
+from strawboss.tape.recorder import LEAVING, Recorder, Steps
 from strawboss.tape.shelf import LAST, Limits, append, create_segment, prune, replace_unsynced
 
 # What a defect of the tape, or a value it does not know, may raise. An end of the process is none of these.
@@ -44,6 +44,7 @@ class Tape:
         if self._ended:
             return (yield from steps)
         self._guard(self._begin, memory, now)
+        asked, answers = self._recorder.under_way()
         answer: Any = None
         while True:
             try:
@@ -52,9 +53,11 @@ class Tape:
                 look: Look = end.value
                 self._guard(self._end, look)
                 return look
-            self._guard(self._recorder.asked, command)
+            asked.append(command)
+            if type(command) in LEAVING:
+                self._guard(self._recorder.flush)
             answer = yield command
-            self._guard(self._recorder.answered, answer)
+            answers.append(answer)
 
     def _guard(self, write: Callable[..., None], *what: Any) -> None:
         if self._ended:
