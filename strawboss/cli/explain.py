@@ -32,7 +32,9 @@ WATCH_SECONDS = 0.5
 @recorded_options
 @click.argument("looks", nargs=-1, metavar="[LOOKS…]")
 @click.option(
-    "--at", type=POINT_IN_TIME, help="As the last look before that time saw it: 03:15, an ISO time, 10m ago."
+    "--at",
+    type=POINT_IN_TIME,
+    help="As the last look before that time saw it: 03:15, an ISO time, or 10m (ago).",
 )
 @click.option("--session", metavar="ID", help="The launcher's session, where the same run id exists twice.")
 @click.option("--watch", is_flag=True, help="Again at each look that changes something; Ctrl-C ends it.")
