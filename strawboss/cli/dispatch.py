@@ -1,4 +1,4 @@
-"""`swarm:pre-dispatch` and `subagent:pre-cancel`: begin an attempt, and ask before one is cancelled."""
+"""`swarm:launch`, `swarm:pre-dispatch` and `subagent:pre-cancel`: begin an attempt, and ask before one is cancelled."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,14 +15,21 @@ from strawboss.cli.heartbeat_params import (
     POSITIVE,
     TEXT,
     UTC_TIME,
+    Decorated,
+    JsonCommand,
     json_option,
+    project,
+    project_option,
     say_json,
+    target_path,
+    worktree,
 )
 from strawboss.heartbeat import precancel
 from strawboss.heartbeat.attempts import dispatch
-from strawboss.heartbeat.attempts.dispatch import DEFAULT_WORKFLOW, Place
+from strawboss.heartbeat.attempts.dispatch import CANCELLED, DEFAULT_WORKFLOW, Place
 from strawboss.heartbeat.attempts.ledger import Attempt
 from strawboss.heartbeat.attempts.lookup import dispatch_time
+from strawboss.heartbeat.launch import Wanted, launch, read_map
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.utc import utc_now
 from strawboss.system.json_files import Broken
@@ -38,56 +46,80 @@ class Directories:
     scratch: Path | None
     first_seen: Path | None
 
-    def below(self, worktree: Worktree) -> tuple[Path, Path, Path]:
+    def below(self, tree: Worktree) -> tuple[Path, Path, Path]:
         return (
-            self.steer or worktree.steer_directory,
-            self.scratch or worktree.status_directory,
-            self.first_seen or worktree.first_seen_directory,
+            self.steer or tree.steer_directory,
+            self.scratch or tree.status_directory,
+            self.first_seen or tree.first_seen_directory,
         )
 
 
-@click.command("subagent:pre-cancel")
+def cancel_options(command: Decorated) -> Decorated:
+    """Who cancels and, without asking, why: the same on every road to `cancelled`."""
+    for option in (
+        click.option("--reason", "--pre-cancel-reason", "reason", default="", help="With --force: why."),
+        click.option(
+            "--force",
+            "--pre-cancel-force",
+            "force",
+            is_flag=True,
+            help="Cancel without asking; needs --reason.",
+        ),
+        click.option(
+            "--canceller-id",
+            "--canceller",
+            "canceller",
+            envvar="DEFT_SESSION_ID",
+            show_envvar=True,
+            help="Who wants to cancel.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("subagent:pre-cancel", cls=JsonCommand)
 @click.option("--agent", "--agent-id", "agent", required=True)
-@click.option("--canceller-id", "--canceller", "canceller", required=True, help="Who wants to cancel.")
-@click.option("--target-id", "--target", "target", type=DIRECTORY, help="Worktree of the agent.")
+@click.option("--target-id", "--target", "target", type=TEXT, help="Worktree of the agent.")
 @click.option("--steer-dir", type=DIRECTORY, help="With --scratch-dir, instead of --target-id.")
 @click.option("--scratch-dir", type=DIRECTORY, help="With --steer-dir, instead of --target-id.")
 @click.option("--first-seen-dir", type=DIRECTORY)
 @click.option("--dispatch-started-at", type=TEXT, help="UTC; otherwise from the ledger of attempts.")
-@click.option("--project-root", type=DIRECTORY, default=".", help="Where the ledger of attempts is.")
+@project_option
 @click.option("--expected-worker-id", type=TEXT)
 @click.option(
     "--observed-window-seconds", type=POSITIVE, default=precancel.OBSERVED_WINDOW_SECONDS, show_default=True
 )
-@click.option("--force", is_flag=True, help="Cancel without asking; needs --reason.")
-@click.option("--reason", default="")
+@cancel_options
 @json_option
 def subagent_pre_cancel(
     agent: str,
-    canceller: str,
-    target: Path | None,
+    canceller: str | None,
+    target: str | None,
     steer_dir: Path | None,
     scratch_dir: Path | None,
     first_seen_dir: Path | None,
     dispatch_started_at: str | None,
-    project_root: Path,
+    project_root: Path | None,
     expected_worker_id: str | None,
     observed_window_seconds: float,
     force: bool,
     reason: str,
     as_json: bool,
 ) -> int:
-    """Query before cancel. Exit 0: you may cancel. 1: not yet. 2: wrong use."""
+    """Query before cancel. Exit 0: you may cancel. 1: not yet. 2: wrong use, or a place that is not there."""
+    if canceller is None:
+        raise click.UsageError("Missing option '--canceller-id': say who wants to cancel")
     if target is None and (steer_dir is None or scratch_dir is None):
         raise click.UsageError("not dest-capable: give --target-id, or --steer-dir and --scratch-dir paired")
-    directories = Directories(steer_dir, scratch_dir, first_seen_dir).below(Worktree(target or Path()))
+    directories = Directories(steer_dir, scratch_dir, first_seen_dir).below(worktree(target))
     request = precancel.Request(
         agent,
         canceller,
         *directories,
         dispatched=_started(dispatch_started_at)
         if dispatch_started_at
-        else dispatch_time(project_root, agent),
+        else dispatch_time(project(project_root), agent, [directories[1]]),
         expected_worker=expected_worker_id,
         window=observed_window_seconds,
         force=force,
@@ -109,7 +141,7 @@ def _started(text: str) -> datetime | Broken:
         return Broken("--dispatch-started-at is not a UTC time")
 
 
-@click.command("swarm:pre-dispatch")
+@click.command("swarm:pre-dispatch", cls=JsonCommand)
 @click.option("--scope-id", "--scope", "scope", required=True, type=TEXT, help="What is to be delivered.")
 @click.option("--target-id", "--target", "target", required=True, type=TEXT, help="Worktree of the worker.")
 @click.option(
@@ -121,18 +153,16 @@ def _started(text: str) -> datetime | Broken:
 @click.option("--source-revision", "--revision", "revision", type=TEXT, help="git HEAD if absent.")
 @click.option("--attempt-id", type=TEXT)
 @click.option(
-    "--status", type=click.Choice(("succeeded", "failed", "cancelled", "blocked")), default="succeeded"
+    "--status", type=click.Choice(("succeeded", "failed", CANCELLED, "blocked")), default="succeeded"
 )
 @click.option("--worker-id", type=TEXT, help="Agent id of the worker.")
 @click.option("--external-run-id", type=TEXT)
 @click.option("--agent", "--agent-id", "agent", help="Whom to cancel; the attempt's worker if absent.")
-@click.option("--canceller-id", "--canceller", "canceller", envvar="DEFT_SESSION_ID", show_envvar=True)
 @click.option("--steer-dir", type=DIRECTORY)
 @click.option("--scratch-dir", type=DIRECTORY)
 @click.option("--first-seen-dir", type=DIRECTORY)
-@click.option("--pre-cancel-force", is_flag=True, help="Cancel without asking; needs --pre-cancel-reason.")
-@click.option("--pre-cancel-reason", "--reason", "reason", default="")
-@click.option("--project-root", type=DIRECTORY, default=".")
+@cancel_options
+@project_option
 @json_option
 def swarm_pre_dispatch(
     scope: str,
@@ -144,46 +174,62 @@ def swarm_pre_dispatch(
     status: str,
     worker_id: str | None,
     external_run_id: str | None,
-    agent: str | None,
-    canceller: str | None,
-    steer_dir: Path | None,
-    scratch_dir: Path | None,
-    first_seen_dir: Path | None,
-    pre_cancel_force: bool,
-    reason: str,
-    project_root: Path,
+    project_root: Path | None,
     as_json: bool,
+    **asking: Any,
 ) -> int:
     """The ledger of delivery attempts: one active attempt for a scope and worktree.
 
     Exit 0: done. 1: refused, such as DENY_DUPLICATE_ACTIVE. 2: wrong use, or the ledger cannot be used.
     """
-    place, now = Place(project_root, scope, target, workflow), utc_now()
+    root, now = project(project_root), utc_now()
+    place = Place(root, scope, str(target_path(target, root)), workflow)
+    status = CANCELLED if action == "cancel" else status
+    if (asking["force"] or asking["reason"]) and (action == "begin" or status != CANCELLED):
+        raise click.UsageError("--force and --reason go with --action cancel, or --status cancelled")
     if action == "begin":
         outcome = dispatch.begin(place, revision or _git_head(place), worker_id, external_run_id, now)
-    elif action == "complete":
-        outcome = dispatch.complete(place, status, attempt_id, now)
     else:
-        directories = Directories(steer_dir, scratch_dir, first_seen_dir).below(place.worktree)
-
-        def ask(attempt: Attempt) -> precancel.Outcome:
-            request = precancel.Request(
-                agent or worker_id or attempt.worker_id or "",
-                canceller or "",
-                *directories,
-                dispatched=attempt.started or Broken(f"attempt {attempt.id} has no UTC start"),
-                expected_worker=attempt.worker_id,
-                force=pre_cancel_force,
-                reason=reason,
-            )
-            return precancel.check_cancel(request, now)
-
-        outcome = dispatch.cancel(place, attempt_id, ask, now)
+        question = Question(place, worker_id, now, **asking)
+        outcome = dispatch.end(place, action, status, attempt_id, question.ask, now)
     if as_json:
         say_json(outcome)
     else:
         _show(outcome)
     return outcome.exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What pre-cancel is asked before an attempt becomes `cancelled`, from the flags of the command."""
+
+    place: Place
+    worker_id: str | None
+    now: datetime
+    agent: str | None
+    canceller: str | None
+    force: bool
+    reason: str
+    steer_dir: Path | None
+    scratch_dir: Path | None
+    first_seen_dir: Path | None
+
+    def ask(self, attempt: Attempt) -> precancel.Outcome:
+        # A target that is no directory has no status directory: the gate says so, unless one was given.
+        tree = self.place.worktree or Worktree(self.place.path)
+        return precancel.check_cancel(
+            precancel.Request(
+                self.agent or self.worker_id or attempt.worker_id or "",
+                self.canceller or "",
+                *Directories(self.steer_dir, self.scratch_dir, self.first_seen_dir).below(tree),
+                dispatched=attempt.started or Broken(f"attempt {attempt.id} has no UTC start"),
+                expected_worker=attempt.worker_id,
+                force=self.force,
+                reason=self.reason,
+                identified=attempt.worker_id is not None,
+            ),
+            self.now,
+        )
 
 
 def _show(outcome: dispatch.Outcome) -> None:
@@ -204,7 +250,9 @@ def _hints(outcome: dispatch.Outcome) -> list[str]:
             "hint: is its worker dead? verify:subagent-alive; then subagent:pre-cancel and --action cancel"
         ]
     if outcome.decision == "REFUSED":
-        return ["hint: steer a note, wait for its ack or 3 minutes, or force with --pre-cancel-reason"]
+        return [
+            "hint: steer a note, wait for its ack or 3 minutes, or --force with --reason and --canceller-id"
+        ]
     if outcome.decision == "LEDGER_UNUSABLE":
         return ["hint: nothing was changed; mend or move aside the file named above"]
     return []
@@ -213,7 +261,7 @@ def _hints(outcome: dispatch.Outcome) -> list[str]:
 def _git_head(place: Place) -> str:
     try:
         answer = subprocess.run(
-            ["git", "-C", str(place.worktree.root), "rev-parse", "HEAD"],
+            ["git", "-C", str((place.worktree or Worktree(place.project_root)).root), "rev-parse", "HEAD"],
             capture_output=True,
             text=True,
             timeout=GIT_TIMEOUT_SECONDS,
@@ -222,3 +270,35 @@ def _git_head(place: Place) -> str:
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return answer.stdout.strip() or "unknown"
+
+
+@click.command("swarm:launch", cls=JsonCommand)
+@click.option(
+    "--worktree-map",
+    type=DIRECTORY,
+    help="JSON array of objects with worktree_path and, if you like, story_id.",
+)
+@click.option("--target-id", "--target", "targets", type=TEXT, multiple=True, help="A worktree; repeatable.")
+@project_option
+@json_option
+def swarm_launch(
+    worktree_map: Path | None, targets: tuple[str, ...], project_root: Path | None, as_json: bool
+) -> int:
+    """Make the status directories of the worktrees that workers will be spawned into, all or none. Exit 0: done, 2: not."""
+    try:
+        wanted = [*(read_map(worktree_map) if worktree_map else []), *map(Wanted, targets)]
+        if not wanted:
+            raise click.UsageError("nothing to launch: give --worktree-map FILE or --target-id WORKTREE")
+        launched = launch(wanted, project(project_root), Path.cwd())
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--worktree-map") from None
+    except OSError as error:
+        raise click.ClickException(f"cannot make a status directory: {error}") from None
+    if as_json:
+        say_json(launched)
+    else:
+        for each in launched.launched:
+            click.echo(
+                printable(f"swarm:launch: {each.story_id or each.worktree_path}: {each.status_directory}")
+            )
+    return 0

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import click
 
-from strawboss.cli.heartbeat_params import DIRECTORY, TEXT, UTC_TIME, json_option, say_json
+from strawboss.cli.heartbeat_params import (
+    TEXT,
+    UTC_TIME,
+    JsonCommand,
+    json_option,
+    project,
+    project_option,
+    say_json,
+)
 from strawboss.heartbeat import auth, review
 from strawboss.heartbeat.gh import ask_in, redacted
 from strawboss.heartbeat.review import Probe
@@ -22,7 +30,7 @@ CALL_SITES = ("solo", "swarm-phase5-6", "swarm-phase6-cascade", "unspecified")
 GIT_TIMEOUT_SECONDS = 5.0
 
 
-@click.command("github-auth-modes")
+@click.command("github-auth-modes", cls=JsonCommand)
 @click.option("--repo", type=TEXT, help="OWNER/NAME; the origin of the current clone if absent.")
 @click.option("--github-auth-mode", "mode", type=click.Choice(auth.MODES), envvar=None)
 @click.option("--expected-login", type=TEXT, envvar="DEFT_EXPECTED_GITHUB_LOGIN", show_envvar=True)
@@ -61,11 +69,11 @@ def _origin_url() -> str:
         return ""
 
 
-@click.command("verify:review-monitor")
+@click.command("verify:review-monitor", cls=JsonCommand)
 @click.option("--pr", required=True, type=click.IntRange(min=1))
 @click.option("--repo", type=TEXT, help="OWNER/NAME; the current clone's if absent.")
 @click.option("--head-sha", type=TEXT, help="Head of the pull request; asked from GitHub when needed.")
-@click.option("--project-root", type=DIRECTORY, default=".")
+@project_option
 @click.option("--call-site", type=click.Choice(CALL_SITES), default=CALL_SITES[-1])
 @click.option("--merge-path-arm", is_flag=True, help="The road to the merge must be armed as well.")
 @click.option("--live-wait", is_flag=True, help="A live wait arms it.")
@@ -79,7 +87,7 @@ def verify_review_monitor(
     pr: int,
     repo: str | None,
     head_sha: str | None,
-    project_root: Path,
+    project_root: Path | None,
     call_site: str,
     merge_path_arm: bool,
     live_wait: bool,
@@ -89,11 +97,10 @@ def verify_review_monitor(
     as_json: bool,
 ) -> int:
     """Whether the review of a pull request is watched. Exit 0: yes. 1: no, or not armed. 2: GitHub cannot be asked."""
-    if not project_root.is_dir():
-        raise click.BadParameter(f"{project_root} is not a directory", param_hint="--project-root")
     host, now = review.host_of(os.environ), utc_now()
     asked = Probe(pr, merge_path_arm, live_wait, explicit_finish, sticky_lease, dispatch_started_at)
-    looker = Looker(project_root, repo, ask_in(project_root))
+    root = project(project_root)
+    looker = Looker(root, repo, ask_in(root))
     try:
         lease = looker.lease(pr, now) if host.tier == 1 or sticky_lease else None
         waiting = merge_path_arm and looker.waiting(asked, host, lease, head_sha, now)
@@ -103,5 +110,5 @@ def verify_review_monitor(
     if as_json:
         say_json(report)
     else:
-        click.echo(printable(f"verify_review_monitor: PR #{pr}: {report.message}"), err=not report.ready)
+        click.echo(printable(f"verify_review_monitor: PR #{pr}: {report.message}"))
     return report.exit_code

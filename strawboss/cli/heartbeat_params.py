@@ -1,4 +1,4 @@
-"""Options the heartbeat commands share."""
+"""Options the heartbeat commands share, and how they answer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,48 @@ from typing import Any, TypeVar
 
 import click
 
-from strawboss.heartbeat.layout import SLUG_RULE, STATUS_DIRECTORY, is_safe_slug
+from strawboss.heartbeat.layout import (
+    PLAIN_NAME_RULE,
+    SLUG_RULE,
+    STATUS_DIRECTORY,
+    Worktree,
+    is_plain_name,
+    is_safe_slug,
+)
+from strawboss.heartbeat.places import NoPlaceError, existing_worktree, find_target, project_root
+from strawboss.heartbeat.replies import Complaint, Done
 from strawboss.heartbeat.utc import parse_utc
 from strawboss.system.json_files import encode
+from strawboss.system.printable import printable
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class JsonCommand(click.Command):
+    """A command whose `--json` is JSON on stdout in every outcome: what click would only complain about, too."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        as_json = "--json" in args
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.ClickException as complaint:
+            raise _said_as_json(complaint, as_json) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except NoPlaceError as error:
+            raise _said_as_json(click.UsageError(str(error), ctx), bool(ctx.params.get("as_json"))) from None
+        except click.ClickException as complaint:
+            raise _said_as_json(complaint, bool(ctx.params.get("as_json"))) from None
+
+
+def _said_as_json(complaint: click.ClickException, as_json: bool) -> click.ClickException:
+    if as_json:
+        say_json(Complaint(False, 2, printable(" ".join(complaint.format_message().split()))))
+    return complaint
 
 
 class PositiveNumber(click.ParamType[float]):
@@ -45,13 +82,24 @@ class UtcTime(click.ParamType[datetime]):
 
 
 class Slug(click.ParamType[str]):
-    """An agent id that can name a file."""
+    """An agent id that can name a file we write."""
 
     name = "id"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not is_safe_slug(str(value)):
             self.fail(f"{value!r} cannot be a file name; use {SLUG_RULE}", param, ctx)
+        return str(value)
+
+
+class PlainName(click.ParamType[str]):
+    """An agent id to be looked up among records that others wrote."""
+
+    name = "id"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not is_plain_name(str(value)):
+            self.fail(f"{value!r} is no plain name; use {PLAIN_NAME_RULE}", param, ctx)
         return str(value)
 
 
@@ -66,17 +114,54 @@ class Text(click.ParamType[str]):
         return str(value)
 
 
-POSITIVE, UTC_TIME, SLUG, TEXT = PositiveNumber(), UtcTime(), Slug(), Text()
-DIRECTORY = click.Path(path_type=Path)
+class Directory(click.ParamType[Path]):
+    """A directory that is there."""
+
+    name = "directory"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if not Path(str(value)).is_dir():
+            self.fail(f"{value} is not a directory", param, ctx)
+        return Path(str(value))
+
+
+POSITIVE, UTC_TIME, SLUG, PLAIN_NAME, TEXT = PositiveNumber(), UtcTime(), Slug(), PlainName(), Text()
+EXISTING, DIRECTORY = Directory(), click.Path(path_type=Path)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 target_option = click.option(
     "--target-id",
     "--target",
     "target",
-    type=DIRECTORY,
-    help="Worktree of the agent; the current directory if absent.",
+    type=TEXT,
+    help="Worktree of the agent; the project or git tree one stands in if absent.",
 )
+project_option = click.option(
+    "--project-root",
+    type=EXISTING,
+    help="Where the ledger of attempts is; the project or git tree one stands in if absent.",
+)
+
+
+def worktree(target: str | None) -> Worktree:
+    """The worktree of a command; raises NoPlaceError when it is not there."""
+    return existing_worktree(target, Path.cwd())
+
+
+def project(given: Path | None) -> Path:
+    """The project of a command."""
+    return given or project_root(Path.cwd())
+
+
+def target_path(target: str, project_directory: Path) -> Path:
+    """What a target means, whether it exists or not; raises NoPlaceError when it may be two."""
+    return find_target(target, project_directory, Path.cwd())
+
+
+def below_project(directory: Path) -> Path:
+    """A directory of the worktree one stands in, as short as it can be said."""
+    root = project_root(Path.cwd())
+    return directory if root == Path.cwd() else root / directory
 
 
 def sweep_options(command: Decorated) -> Decorated:
@@ -92,10 +177,22 @@ def sweep_options(command: Decorated) -> Decorated:
         "--scratch-dir",
         "scratch_dirs",
         multiple=True,
-        default=[str(STATUS_DIRECTORY)],
-        show_default=True,
+        type=TEXT,
+        default=lambda: [str(below_project(STATUS_DIRECTORY))],
+        show_default=str(STATUS_DIRECTORY),
         help="Status directory of a worktree; may be repeated.",
     )(command)
+
+
+def answer(code: int, said: str, as_json: bool, replaced: str = "") -> int:
+    """The answer of a command that writes: what was done and what it took the place of, or why it was refused."""
+    if as_json:
+        say_json(Done(code == 0, code, printable(said), printable(replaced)))
+        return code
+    click.echo(printable(said), err=code != 0)
+    if replaced:
+        say_error(printable(f"note: replaced {replaced}"))
+    return code
 
 
 def say_json(report: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,28 +14,35 @@ from rich.text import Text
 
 from strawboss.cli.heartbeat_params import (
     DIRECTORY,
+    PLAIN_NAME,
     SLUG,
     TEXT,
     UTC_TIME,
+    JsonCommand,
+    answer,
     json_option,
+    project,
+    project_option,
     say_error,
     say_json,
     sweep_options,
     target_option,
+    worktree,
 )
 from strawboss.cli.params import DURATION
 from strawboss.cli.tables import show_table
 from strawboss.heartbeat import alive, monitor
+from strawboss.heartbeat.alive import Activity
 from strawboss.heartbeat.attempts.lookup import dispatch_time
 from strawboss.heartbeat.beat_for_process import keep_beating
-from strawboss.heartbeat.beats import next_beat
+from strawboss.heartbeat.beats import Said, next_beat
 from strawboss.heartbeat.classify import Status
 from strawboss.heartbeat.clocks import Clocks, sleep_clock, slept_between
-from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.gh import ask_in
 from strawboss.heartbeat.record import PHASES, TERMINAL_STATES, WAIT_KINDS
 from strawboss.heartbeat.sweep import Sweep, sweep
 from strawboss.heartbeat.utc import age_text, utc_now
-from strawboss.heartbeat.writer import CADENCE_SECONDS, check_cadence, write
+from strawboss.heartbeat.writer import CADENCE_SECONDS, EndedError, check_cadence, write_next
 from strawboss.system.printable import printable
 from strawboss.system.process_identity import ProcessIdentity, identify
 
@@ -48,7 +56,7 @@ STYLES = {
 }
 
 
-@click.command("agent:monitor")
+@click.command("agent:monitor", cls=JsonCommand)
 @sweep_options
 @json_option
 @click.option("--watch", is_flag=True, help="Look again and again, until interrupted.")
@@ -70,30 +78,33 @@ def agent_monitor(
 
 
 def _watch(scratch_dirs: tuple[str, ...], threshold_minutes: float, as_json: bool, every: float) -> None:
-    before, slept, slept_at = None, 0.0, 0.0
+    clocks, slept, slept_at, before = None, 0.0, 0.0, None
     while True:
         now = Clocks(time.time(), time.monotonic())
-        if jump := slept_between(before, now):
+        if jump := slept_between(clocks, now):
             slept, slept_at = jump, now.monotonic
         if sys.stdout.isatty():
             click.clear()
-        _show(sweep(scratch_dirs, utc_now(), threshold_minutes * 60), as_json)
+        swept = sweep(scratch_dirs, utc_now(), threshold_minutes * 60)
+        _show(swept, as_json, before)
         if slept and now.monotonic - slept_at < threshold_minutes * 60:
             say_error(
                 f"Resumed from sleep: for {age_text(slept)} nobody could beat; old beats prove nothing yet"
             )
-        before = now
+        clocks, before = now, swept
         time.sleep(every)
 
 
-def _show(swept: Sweep, as_json: bool) -> None:
+def _show(swept: Sweep, as_json: bool, before: Sweep | None = None) -> None:
     clock = sleep_clock()
     if as_json:
-        return say_json(monitor.report(swept, clock))
+        return say_json(monitor.report(swept, clock, before))
     if swept.records:
         show_table(COLUMNS, [_row(line) for line in monitor.lines(swept, clock)])
     for error in swept.errors:
         click.echo(f"Cannot look into {printable(error)}: create it when dispatching, or mend --scratch-dir")
+    if doubt := monitor.suspicion(swept, before):
+        click.echo(printable(doubt))
     click.echo(monitor.result_line(swept))
     return None
 
@@ -105,45 +116,70 @@ def _row(line: monitor.Line) -> list[str | Text]:
     return [head, *waits, Text(printable(line.next_step), "" if line.status is Status.OK else style)]
 
 
-@click.command("verify:subagent-alive")
+@click.command("verify:subagent-alive", cls=JsonCommand)
 @sweep_options
 @click.option(
-    "--require-agent", "required", multiple=True, type=TEXT, help="Worker that must be alive; repeatable."
+    "--require-agent",
+    "required",
+    multiple=True,
+    type=PLAIN_NAME,
+    help="Worker that must be alive; repeatable.",
 )
 @click.option(
     "--dispatched-at", type=UTC_TIME, help="When the workers were dispatched; otherwise from the ledger."
 )
-@click.option("--project-root", type=DIRECTORY, default=".", help="Where the ledger of delivery attempts is.")
+@click.option(
+    "--host-running",
+    is_flag=True,
+    help="The host says that they run: then no recent commit and no change of the pull request count as death, too.",
+)
+@project_option
 @json_option
 def verify_subagent_alive(
     scratch_dirs: tuple[str, ...],
     threshold_minutes: float,
     required: tuple[str, ...],
     dispatched_at: datetime | None,
-    project_root: Path,
+    host_running: bool,
+    project_root: Path | None,
     as_json: bool,
 ) -> int:
     """Fail-closed liveness gate.
 
     Exit 0: all required workers are alive. 1: not; REDISPATCH_OK names those that may be replaced. 2: nothing to see.
     """
-    swept = sweep(scratch_dirs, utc_now(), threshold_minutes * 60)
-    verdict = alive.decide(swept, required, lambda agent: dispatched_at or dispatch_time(project_root, agent))
-    activity = alive.git_activity(verdict)
+    root = project(project_root)
+
+    def decide(activity: Mapping[str, Activity]) -> alive.Verdict:
+        swept = sweep(scratch_dirs, utc_now(), threshold_minutes * 60)
+        return alive.decide(
+            swept,
+            required,
+            lambda agent: dispatched_at or dispatch_time(root, agent, scratch_dirs),
+            activity if host_running else {},
+        )
+
+    activity = alive.recent_activity(decide({}), ask_in if host_running else None)
+    # Asking takes its time: the word is said on what lies there afterwards.
+    verdict = decide(activity)
     if as_json:
         say_json(alive.report(verdict, activity))
-    elif verdict.exit_code == 0:
-        click.echo(alive.success_text(verdict))
-    elif verdict.exit_code == 2:
-        for error in swept.errors:
-            say_error(f"verify_subagent_alive: config error: {printable(error)}")
     else:
-        for line in alive.failure_lines(verdict, activity):
-            say_error(printable(line))
+        _say_verdict(verdict, activity)
     return verdict.exit_code
 
 
-@click.command("agent:beat")
+def _say_verdict(verdict: alive.Verdict, activity: Mapping[str, Activity]) -> None:
+    if verdict.exit_code == 2:
+        for error in verdict.swept.errors:
+            say_error(f"verify_subagent_alive: config error: {printable(error)}")
+        return
+    lines = alive.failure_lines if verdict.exit_code else alive.success_lines
+    for line in lines(verdict, activity):
+        click.echo(printable(line))
+
+
+@click.command("agent:beat", cls=JsonCommand)
 @click.option(
     "--agent", "--agent-id", required=True, type=SLUG, envvar="STRAWBOSS_AGENT_ID", show_envvar=True
 )
@@ -164,18 +200,20 @@ def verify_subagent_alive(
 @click.option(
     "--while", "process", type=click.IntRange(min=1), metavar="PID", help="Keep beating for this process."
 )
+@json_option
 def agent_beat(
     agent: str,
-    target: Path | None,
+    target: str | None,
     scratch_dir: Path | None,
     every: float | None,
     process: int | None,
     terminal_state: str | None,
+    as_json: bool,
     **said: Any,
 ) -> int:
     """Write a heartbeat; with --while, keep writing for a process and end with its terminal record.
 
-    What is not given stays as the agent's last record has it.
+    What is not given stays as the agent's last record has it. Exit 1: the agent has said its last word.
     """
     if every and not process:
         raise click.UsageError(
@@ -183,14 +221,18 @@ def agent_beat(
         )
     pause = CADENCE_SECONDS if every is None else every
     identity = _running(process) if process else None
-    directory = scratch_dir or Worktree(target or Path()).status_directory
+    directory = scratch_dir or worktree(target).status_directory
+    words = Said(terminal_state=None if process else terminal_state, **said)
     try:
         check_cadence(pause)
-        beat = next_beat(directory, agent, terminal_state=None if process else terminal_state, **said)
-        path = write(directory, beat, utc_now())
-        click.echo(f"agent:beat: {agent} {beat.phase} in {printable(str(path))}")
+        written = write_next(directory, agent, lambda before: next_beat(agent, words, before), utc_now())
+        answer(0, f"agent:beat: {agent} {written.beat.phase} in {written.path}", as_json, written.replaced)
         if identity:
-            keep_beating(directory, beat, identity, pause, terminal_state or "ERRORED", _report_trouble)
+            keep_beating(
+                directory, written.beat, identity, pause, terminal_state or "ERRORED", _report_trouble
+            )
+    except EndedError as ended:
+        return answer(1, f"agent:beat: {ended}", as_json)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:

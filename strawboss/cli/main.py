@@ -19,6 +19,7 @@ COMMANDS = {
     "verify:subagent-steer": "steering",
     "subagent:pre-cancel": "dispatch",
     "swarm:pre-dispatch": "dispatch",
+    "swarm:launch": "dispatch",
     "occupancy": "occupancy",
     "verify:review-monitor": "github",
     "github-auth-modes": "github",

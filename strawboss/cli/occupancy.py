@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from pathlib import Path
-
 import click
 
-from strawboss.cli.heartbeat_params import SLUG, TEXT, json_option, say_error, say_json, target_option
+from strawboss.cli.heartbeat_params import (
+    SLUG,
+    TEXT,
+    JsonCommand,
+    answer,
+    json_option,
+    say_json,
+    target_option,
+    worktree,
+)
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.occupancy import (
     INTENTS,
     LeaseState,
     Occupancy,
     OccupancyReport,
-    child_lease,
-    claim,
+    give_back,
     read_occupancy,
+    record_child,
+    take,
     write_gate,
 )
 from strawboss.heartbeat.utc import age_text, utc_now
-from strawboss.system.json_files import write_json
+from strawboss.system.json_files import Broken
 from strawboss.system.printable import printable
 
 session_option = click.option("--session-id", type=TEXT, envvar="DEFT_SESSION_ID", show_envvar=True)
@@ -34,29 +41,21 @@ def occupancy() -> None:
     """Advisory coordination of who works in a worktree; no protection against a determined user."""
 
 
-@occupancy.command("show")
+@occupancy.command("show", cls=JsonCommand)
 @target_option
 @session_option
 @json_option
-def show(target: Path | None, session_id: str | None, as_json: bool) -> int:
-    """Who is here. With a session id, exit 1 when that session should not write here."""
-    lease = read_occupancy(Worktree(target or Path()), utc_now())
-    gate = write_gate(lease, session_id) if session_id else None
-    report = OccupancyReport(
-        lease.session_id or None,
-        lease.state.value,
-        lease.intent,
-        lease.heartbeat_age,
-        gate.allowed if gate else None,
-        gate.reason if gate else "",
-    )
+def show(target: str | None, session_id: str | None, as_json: bool) -> int:
+    """Who is here. Exit 1 when that session, or without one a stranger, should not write here."""
+    lease = read_occupancy(worktree(target), utc_now())
+    gate = write_gate(lease, session_id or "")
     if as_json:
-        say_json(report)
+        seen = (lease.session_id or None, lease.state.value, lease.intent, lease.heartbeat_age)
+        say_json(OccupancyReport(*seen, gate.allowed, gate.reason))
     else:
         click.echo(printable(_described(lease)))
-        if gate:
-            click.echo(printable(f"{'may write' if gate.allowed else 'should not write'}: {gate.reason}"))
-    return int(bool(gate and not gate.allowed))
+        click.echo(printable(f"{'may write' if gate.allowed else 'should not write'}: {gate.reason}"))
+    return int(not gate.allowed)
 
 
 def _described(lease: Occupancy) -> str:
@@ -66,7 +65,7 @@ def _described(lease: Occupancy) -> str:
     return f"occupancy: {lease.state.value}, session {lease.session_id}, intent {lease.intent}, last seen {age} ago"
 
 
-@occupancy.command("claim")
+@occupancy.command("claim", cls=JsonCommand)
 @target_option
 @needed_session
 @click.option("--intent", type=click.Choice(INTENTS), default=INTENTS[0], show_default=True)
@@ -75,54 +74,49 @@ def _described(lease: Occupancy) -> str:
 )
 @click.option("--parent-id", type=TEXT, help="With --child: whom it reports to; the session if absent.")
 @click.option("--incarnation", default="", help="With --child: which life of the agent.")
+@json_option
 def claim_command(
-    target: Path | None,
+    target: str | None,
     session_id: str,
     intent: str,
     child: str | None,
     parent_id: str | None,
     incarnation: str,
+    as_json: bool,
 ) -> int:
     """Say that a session works here, or renew that. Exit 1 when another session does."""
-    now, worktree = utc_now(), Worktree(target or Path())
-    if not worktree.root.is_dir():
-        raise click.BadParameter(f"{worktree.root} is not a directory", param_hint="--target-id")
+    tree = worktree(target)
     try:
         if child:
-            lease = child_lease(worktree, child, parent_id or session_id, session_id, incarnation)
-            write_json(worktree.child_lease_file(child), lease)
-            click.echo(printable(f"occupancy: {child} is recorded as a child of {parent_id or session_id}"))
-            return 0
-        return _claim(worktree, session_id, intent, now)
+            return _record_child(tree, child, parent_id or session_id, session_id, incarnation, as_json)
+        taken = take(tree, session_id, intent, utc_now())
     except OSError as error:
         raise click.ClickException(f"cannot write the lease: {error}") from None
+    if not taken.allowed:
+        return answer(1, f"occupancy: {taken.reason}", as_json)
+    return answer(0, f"occupancy: {session_id} works in {tree.root} ({intent})", as_json, taken.reason)
 
 
-def _claim(worktree: Worktree, session_id: str, intent: str, now: datetime) -> int:
-    lease = read_occupancy(worktree, now)
-    if lease.state is LeaseState.LIVE and lease.session_id != session_id:
-        say_error(printable(f"occupancy: {write_gate(lease, '').reason}"))
-        return 1
-    write_json(worktree.occupancy_file, claim(worktree, session_id, intent, lease, now))
-    click.echo(printable(f"occupancy: {session_id} works in {worktree.root} ({intent})"))
-    return 0
+def _record_child(
+    tree: Worktree, child: str, parent_id: str, owner: str, incarnation: str, as_json: bool
+) -> int:
+    before = record_child(tree, child, parent_id, owner, incarnation)
+    replaced = f"a lease that {before.reason}" if isinstance(before, Broken) else ""
+    if before and not isinstance(before, Broken) and before.parent_id != parent_id:
+        replaced = f"its parent {before.parent_id}"
+    return answer(0, f"occupancy: {child} is recorded as a child of {parent_id}", as_json, replaced)
 
 
-@occupancy.command("release")
+@occupancy.command("release", cls=JsonCommand)
 @target_option
 @needed_session
-def release(target: Path | None, session_id: str) -> int:
+@json_option
+def release(target: str | None, session_id: str, as_json: bool) -> int:
     """Free the worktree. Exit 1 when the lease is another session's."""
-    worktree = Worktree(target or Path())
-    lease = read_occupancy(worktree, utc_now())
-    if lease.session_id not in ("", session_id):
-        say_error(
-            printable(f"occupancy: the lease is {lease.session_id}'s, not {session_id}'s; left as it is")
-        )
-        return 1
     try:
-        worktree.occupancy_file.unlink(missing_ok=True)
+        given_back = give_back(worktree(target), session_id, utc_now())
     except OSError as error:
         raise click.ClickException(f"cannot remove the lease: {error}") from None
-    click.echo("occupancy: free")
-    return 0
+    if not given_back.allowed:
+        return answer(1, f"occupancy: {given_back.reason}", as_json)
+    return answer(0, "occupancy: free", as_json)

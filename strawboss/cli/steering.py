@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from strawboss.cli.heartbeat_params import (
     DIRECTORY,
+    PLAIN_NAME,
     POSITIVE,
     SLUG,
     TEXT,
+    JsonCommand,
+    answer,
+    below_project,
     json_option,
     say_error,
     say_json,
     target_option,
+    worktree,
 )
 from strawboss.heartbeat import inbox
 from strawboss.heartbeat.authority import Claims, read_claims, refusal
 from strawboss.heartbeat.inbox import Delivery, Letter
-from strawboss.heartbeat.layout import STEER_DIRECTORY, Worktree
-from strawboss.heartbeat.steer import KINDS, WRITER_KINDS, Steer, compose, read_inbox
+from strawboss.heartbeat.layout import STEER_DIRECTORY
+from strawboss.heartbeat.places import check_steer_directory
+from strawboss.heartbeat.steer import KINDS, WRITER_KINDS, Steer, compose
 from strawboss.heartbeat.utc import utc_now
-from strawboss.system.json_files import Broken, write_json
+from strawboss.system.json_files import Broken
 from strawboss.system.printable import printable
 
 steer_dir_option = click.option(
@@ -31,7 +40,7 @@ steer_dir_option = click.option(
 agent_option = click.option("--agent", "--agent-id", "agent", required=True, type=SLUG)
 
 
-@click.command("subagent:steer")
+@click.command("subagent:steer", cls=JsonCommand)
 @agent_option
 @click.option(
     "--writer-id", required=True, type=TEXT, help="Who writes; checked against the child's lease or record."
@@ -56,14 +65,15 @@ def subagent_steer(
     writer_kind: str,
     steer_id: str | None,
     ttl_seconds: float,
-    target: Path | None,
+    target: str | None,
     steer_dir: Path | None,
     parent_id: str | None,
     occupancy_owner_id: str | None,
     as_json: bool,
 ) -> int:
     """Leave a word for a running child; it reads it at its next poll. Exit 0: written, 2: not."""
-    now, worktree = utc_now(), Worktree(target or Path())
+    now, tree = utc_now(), worktree(target)
+    directory = steer_dir or tree.steer_directory
     try:
         steer = compose(
             agent,
@@ -75,22 +85,19 @@ def subagent_steer(
             steer_id=steer_id,
             ttl_seconds=ttl_seconds,
         )
-        claims = read_claims(worktree, agent, now)
-        _check_authority(claims, steer, parent_id, occupancy_owner_id)
-        slot = read_inbox(steer_dir or worktree.steer_directory, agent)
-        write_json(slot.path, steer.content())
+        _check_authority(read_claims(tree, agent, now), steer, parent_id, occupancy_owner_id)
+        before = inbox.leave(directory, steer, now)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.ClickException(f"cannot write the steer: {error}") from None
-    if before := slot.pending(now):
+    if before:
         say_error(f"subagent:steer: note: replaced unread steer {printable(before.steer_id)}")
     if as_json:
         say_json(steer.content())
     else:
-        click.echo(
-            printable(f"subagent:steer: steer_id={steer.steer_id} kind={kind} for {agent} in {slot.path}")
-        )
+        where = directory / f"{agent}.json"
+        click.echo(printable(f"subagent:steer: steer_id={steer.steer_id} kind={kind} for {agent} in {where}"))
     return 0
 
 
@@ -105,9 +112,14 @@ def _check_authority(claims: Claims, steer: Steer, parent_id: str | None, owner_
         raise click.UsageError(f"--occupancy-owner-id {owner_id} is not the recorded occupant")
 
 
-@click.command("verify:subagent-steer")
-@click.option("--steer-dir", type=DIRECTORY, default=str(STEER_DIRECTORY), show_default=True)
-@click.option("--agent", "agents", multiple=True, type=TEXT, help="Only this agent; repeatable.")
+@click.command("verify:subagent-steer", cls=JsonCommand)
+@click.option(
+    "--steer-dir",
+    type=DIRECTORY,
+    default=lambda: below_project(STEER_DIRECTORY),
+    show_default=str(STEER_DIRECTORY),
+)
+@click.option("--agent", "agents", multiple=True, type=PLAIN_NAME, help="Only this agent; repeatable.")
 @json_option
 def verify_subagent_steer(steer_dir: Path, agents: tuple[str, ...], as_json: bool) -> int:
     """Whether a steer waits to be read. Exit 0: none. 1: STEER_PENDING. 2: the inbox cannot be read."""
@@ -115,31 +127,51 @@ def verify_subagent_steer(steer_dir: Path, agents: tuple[str, ...], as_json: boo
     code = inbox.exit_code(report)
     if as_json:
         say_json(report)
-    elif code == 0:
-        click.echo("verify_subagent_steer: no unread steer")
-    for line in _steer_lines(report, code) if not as_json else ():
-        say_error(printable(line))
+        return code
+    for line in _steer_lines(report, code):
+        click.echo(printable(line), err=code == 2)
     return code
 
 
 def _steer_lines(report: inbox.SteerReport, code: int) -> list[str]:
     if code == 2:
         return [f"verify_subagent_steer: config error: {error}" for error in report.sweep_errors]
-    lines = [f"note: {each.agent_id}: {each.reason}: counts as unread" for each in report.ack_troubles]
-    return (inbox.failure_lines(report) if code else []) + lines
+    lines = inbox.failure_lines(report) if code else ["verify_subagent_steer: no unread steer"]
+    return lines + [f"note: {each.agent_id}: {each.reason}: counts as unread" for each in report.ack_troubles]
 
 
-@click.command("subagent:inbox")
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A child's slot: its directory, and what is on record about the child."""
+
+    directory: Path
+    claims: Claims
+
+
+@contextmanager
+def _slot(agent: str, target: str | None, steer_dir: Path | None) -> Iterator[Slot]:
+    """Raises NoPlaceError when the worktree is not there or not in use; a file that cannot be used is exit 2."""
+    tree = worktree(target)
+    directory = steer_dir or tree.steer_directory
+    check_steer_directory(directory)
+    try:
+        yield Slot(directory, read_claims(tree, agent, utc_now()))
+    except OSError as error:
+        raise click.ClickException(f"the inbox cannot be used: {error}") from None
+
+
+@click.command("subagent:inbox", cls=JsonCommand)
 @agent_option
 @target_option
 @steer_dir_option
 @json_option
-def subagent_inbox(agent: str, target: Path | None, steer_dir: Path | None, as_json: bool) -> int:
+def subagent_inbox(agent: str, target: str | None, steer_dir: Path | None, as_json: bool) -> int:
     """What the parent wants of this agent. Apply it once, then run subagent:ack.
 
     Exit 0: a steer to apply, or nothing to do. 1: the inbox is broken or its writer has no authority.
     """
-    found = _delivered(agent, target, steer_dir)
+    with _slot(agent, target, steer_dir) as slot:
+        found = inbox.collect(slot.directory, agent, slot.claims, utc_now())
     applies = found.delivery is Delivery.APPLIED and found.steer is not None
     if as_json:
         steer = found.steer.content() if found.steer and applies else None
@@ -150,39 +182,21 @@ def subagent_inbox(agent: str, target: Path | None, steer_dir: Path | None, as_j
         )
         click.echo("\n".join(printable(line) for line in found.steer.text.splitlines()))
     else:
-        click.echo(
-            printable(
-                f"subagent:inbox: {found.delivery.value}" + (f": {found.reason}" if found.reason else "")
-            )
-        )
+        why = f": {found.reason}" if found.reason else ""
+        click.echo(printable(f"subagent:inbox: {found.delivery.value}{why}"))
     return int(found.delivery in (Delivery.INVALID, Delivery.WRITER_REFUSED))
 
 
-@click.command("subagent:ack")
+@click.command("subagent:ack", cls=JsonCommand)
 @agent_option
 @click.option("--steer-id", required=True, type=TEXT, help="The steer that was applied.")
 @target_option
 @steer_dir_option
-def subagent_ack(agent: str, steer_id: str, target: Path | None, steer_dir: Path | None) -> int:
-    """Say that a steer was applied. Exit 0: acknowledged, also before. 1: it is not the one in the inbox."""
-    found = _delivered(agent, target, steer_dir)
-    if found.steer is None or found.steer.steer_id != steer_id or found.delivery is Delivery.EXPIRED:
-        say_error(
-            printable(
-                f"subagent:ack: {steer_id} is not to be acknowledged: {found.reason or found.delivery.value}"
-            )
-        )
-        return 1
-    if found.delivery is Delivery.APPLIED:
-        try:
-            inbox.acknowledge(steer_dir or Worktree(target or Path()).steer_directory, found.steer, utc_now())
-        except OSError as error:
-            raise click.ClickException(f"cannot write the ack: {error}") from None
-    click.echo(printable(f"subagent:ack: {steer_id} acknowledged"))
-    return 0
-
-
-def _delivered(agent: str, target: Path | None, steer_dir: Path | None) -> inbox.Delivered:
-    now, worktree = utc_now(), Worktree(target or Path())
-    slot = read_inbox(steer_dir or worktree.steer_directory, agent)
-    return inbox.deliver(slot, read_claims(worktree, agent, now), now)
+@json_option
+def subagent_ack(agent: str, steer_id: str, target: str | None, steer_dir: Path | None, as_json: bool) -> int:
+    """Say that a steer was applied. Exit 0: acknowledged, also before. 1: not the one in the inbox, or expired unread."""
+    with _slot(agent, target, steer_dir) as slot:
+        refused = inbox.acknowledge(slot.directory, agent, steer_id, slot.claims, utc_now())
+    if refused:
+        return answer(1, f"subagent:ack: {steer_id} is not to be acknowledged: {refused}", as_json)
+    return answer(0, f"subagent:ack: {steer_id} acknowledged", as_json)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
 from strawboss.heartbeat.classify import Dispatched, Judgement, Standing, judge
-from strawboss.heartbeat.doubts import recent_git_activity
+from strawboss.heartbeat.doubts import recent_git_activity, recent_pull_request_activity
+from strawboss.heartbeat.gh import Ask
+from strawboss.heartbeat.layout import worktree_of
 from strawboss.heartbeat.sweep import Sweep
 from strawboss.heartbeat.utc import age_text
+from strawboss.system.json_files import Broken
 
 WORD = "REDISPATCH_OK"
 
 WHY = {
-    Standing.ALIVE: "alive, but another record of that name is not",
+    Standing.ALIVE: "alive",
     Standing.STALE: "STALE: its last beat is {age} old",
+    Standing.SILENT: "SILENT: it beats, but there was no recent commit or change of its pull request",
     Standing.MALFORMED: "MALFORMED: its record cannot be trusted ({failures}); nothing is known of this worker",
     Standing.WITHIN_GRACE: "no beat yet, still within the startup grace: wait",
     Standing.MISSING_AFTER_GRACE: "no record, and its startup grace is over",
@@ -43,13 +48,14 @@ class AliveRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Worker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One worker that is not proven alive, with what else is known of it."""
+    """One worker that counts, with what else is known of it. `takeover` is true where the word was said for it."""
 
     agent_id: str
     standing: str
     takeover: bool
     why: str
     recent_git_activity: bool | None
+    recent_pr_activity: bool | None
 
 
 class SweepSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,16 +81,42 @@ class AliveReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
+class Activity:
+    """Whether there was a recent commit in a worker's worktree, or a recent change of its pull request; None: unknown."""
+
+    git: bool | None = None
+    pull_request: bool | None = None
+
+    @property
+    def is_none(self) -> bool:
+        return self.git is False and self.pull_request is False
+
+
+UNKNOWN_ACTIVITY = Activity()
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
-    """`red` holds a judgement for each worker that is not proven alive; `required` is empty when all count."""
+    """`workers` holds a judgement for each that counts; `required` is empty when all count."""
 
     swept: Sweep
     required: tuple[str, ...]
-    red: tuple[Judgement, ...]
+    workers: tuple[Judgement, ...]
+
+    @property
+    def red(self) -> tuple[Judgement, ...]:
+        """Those that are not proven alive, or without `required` have a copy that is not well."""
+        return tuple(
+            each for each in self.workers if each.standing is not Standing.ALIVE or self._has_bad(each)
+        )
+
+    def _has_bad(self, judged: Judgement) -> bool:
+        return not self.required and not all(copy.ok for copy in judged.copies)
 
     @property
     def exit_code(self) -> int:
-        if self.swept.sees_nothing:
+        # A directory that could not be looked into may hold the beat that is missing or the newer copy.
+        if self.swept.sees_nothing or (self.swept.errors and self.red):
             return 2
         all_seen = bool(self.required) or not self.swept.errors
         return 0 if all_seen and not self.red else 1
@@ -95,14 +127,39 @@ class Verdict:
 
 
 def decide(
-    swept: Sweep, required: tuple[str, ...], dispatched: Callable[[str], Dispatched] = lambda _agent: None
+    swept: Sweep,
+    required: tuple[str, ...],
+    dispatched: Callable[[str], Dispatched] = lambda _agent: None,
+    activity: Mapping[str, Activity] = MappingProxyType({}),
 ) -> Verdict:
-    """With `required` only those workers count, first record of a name first; without it every record does."""
-    names = required or tuple(dict.fromkeys(record.label for record in swept.records if not record.ok))
-    judged = (judge(name, swept.records, dispatched(name), swept.now) for name in dict.fromkeys(names))
+    """With `required` only those workers count, first record of a name first; without it every record does.
+
+    `activity` counts where it is given, which is where the host reports the worker as running (spec/2, #2824).
+    """
+    names = dict.fromkeys(required or (record.label for record in swept.records))
+    judged = (judge(name, swept.records, dispatched(name), swept.now) for name in names)
     return Verdict(
-        swept, required, tuple(each for each in judged if not required or each.standing is not Standing.ALIVE)
+        swept,
+        required,
+        tuple(
+            _with_activity(
+                each, activity.get(each.agent_id, UNKNOWN_ACTIVITY), dispatched(each.agent_id), swept
+            )
+            for each in judged
+        ),
     )
+
+
+def _with_activity(judged: Judgement, activity: Activity, dispatched: Dispatched, swept: Sweep) -> Judgement:
+    ended = judged.record is not None and judged.record.has_ended
+    if judged.standing is not Standing.ALIVE or ended or not activity.is_none:
+        return judged
+    # A worker that was sent out a moment ago has had no time to be silent.
+    if isinstance(dispatched, Broken) or (
+        dispatched and (swept.now - dispatched).total_seconds() <= swept.stale_after
+    ):
+        return judged
+    return replace(judged, standing=Standing.SILENT, takeover=all(copy.ok for copy in judged.copies))
 
 
 def why(judged: Judgement) -> str:
@@ -121,19 +178,27 @@ def _doubt(judged: Judgement) -> str:
     return f"; {len(judged.copies)} records claim this name: {', '.join(copy.path for copy in judged.copies)}"
 
 
-def git_activity(verdict: Verdict) -> Mapping[str, bool | None]:
-    """Recent commits beside each red worker: in the worktree of its record, or in the only one looked at."""
-    return {judged.agent_id: _git_activity(judged, verdict.swept) for judged in verdict.red}
+def recent_activity(verdict: Verdict, ask_in: Callable[[Path], Ask] | None) -> Mapping[str, Activity]:
+    """What came of each worker lately, in the worktree of its record or in the only one looked at.
+
+    Its pull request is asked for where there was no commit, and only with a way to ask.
+    """
+    return {judged.agent_id: _activity(judged, verdict.swept, ask_in) for judged in verdict.workers}
 
 
-def _git_activity(judged: Judgement, swept: Sweep) -> bool | None:
+def _activity(judged: Judgement, swept: Sweep, ask_in: Callable[[Path], Ask] | None) -> Activity:
     directories = [str(Path(judged.record.path).parent)] if judged.record else swept.directories
     if len(directories) != 1:
-        return None
-    return recent_git_activity(directories[0], swept.now, swept.stale_after)
+        return UNKNOWN_ACTIVITY
+    git = recent_git_activity(directories[0], swept.now, swept.stale_after)
+    number, root = judged.record.pr_number if judged.record else None, worktree_of(Path(directories[0]))
+    if number is None or ask_in is None or root is None or git is not False:
+        # Without a pull request there is none to be silent or busy.
+        return Activity(git, False if number is None else None)
+    return Activity(git, recent_pull_request_activity(ask_in(root), number, swept.now, swept.stale_after))
 
 
-def report(verdict: Verdict, activity: Mapping[str, bool | None]) -> AliveReport:
+def report(verdict: Verdict, activity: Mapping[str, Activity]) -> AliveReport:
     swept = verdict.swept
     minutes = swept.stale_after / 60
     return AliveReport(
@@ -142,8 +207,8 @@ def report(verdict: Verdict, activity: Mapping[str, bool | None]) -> AliveReport
         required_agents=list(verdict.required),
         missing_or_stale_agents=[judged.agent_id for judged in verdict.red],
         redispatch_agents=[judged.agent_id for judged in verdict.takeovers],
-        recent_git_activity=_any(activity),
-        workers=[_worker(judged, activity) for judged in verdict.red],
+        recent_git_activity=_any([each.git for each in activity.values()]),
+        workers=[_worker(judged, verdict, activity) for judged in verdict.workers],
         records=[
             AliveRow(
                 **{name: getattr(record, name) for name in AliveRow.__struct_fields__}
@@ -161,36 +226,55 @@ def report(verdict: Verdict, activity: Mapping[str, bool | None]) -> AliveReport
     )
 
 
-def _any(activity: Mapping[str, bool | None]) -> bool | None:
-    if any(activity.values()):
+def _any(answers: list[bool | None]) -> bool | None:
+    if any(answers):
         return True
-    return None if None in activity.values() or not activity else False
+    return None if None in answers or not answers else False
 
 
-def _worker(judged: Judgement, activity: Mapping[str, bool | None]) -> Worker:
+def _worker(judged: Judgement, verdict: Verdict, activity: Mapping[str, Activity]) -> Worker:
+    found = activity.get(judged.agent_id, UNKNOWN_ACTIVITY)
     return Worker(
-        judged.agent_id, judged.standing.value, judged.takeover, why(judged), activity.get(judged.agent_id)
+        judged.agent_id,
+        judged.standing.value,
+        judged in verdict.takeovers,
+        why(judged),
+        found.git,
+        found.pull_request,
     )
 
 
-def success_text(verdict: Verdict) -> str:
-    if verdict.required:
-        return f"verify_subagent_alive: {len(verdict.required)} required agent(s) alive"
-    return f"verify_subagent_alive: {len(verdict.swept.records)} record(s), all alive"
+def success_lines(verdict: Verdict, activity: Mapping[str, Activity]) -> list[str]:
+    """What is said at exit 0, with what came of each worker."""
+    count = (
+        f"{len(verdict.required)} required agent(s) alive" if verdict.required else _all_alive(verdict.swept)
+    )
+    return [f"verify_subagent_alive: {count}", *_activity_lines(verdict.workers, activity)]
 
 
-def failure_lines(verdict: Verdict, activity: Mapping[str, bool | None]) -> list[str]:
-    """What stderr says at exit 1: the red workers, then the word for those whose death is proven, then the route."""
+def _all_alive(swept: Sweep) -> str:
+    return f"{len(swept.records)} record(s), all alive"
+
+
+def failure_lines(verdict: Verdict, activity: Mapping[str, Activity]) -> list[str]:
+    """What is said at exit 1: the red workers, then the word for those whose death is proven, then the route."""
     lines = ["verify_subagent_alive: FAILED"]
-    for judged in verdict.red:
-        lines.append(f"  {judged.agent_id}: {why(judged)}")
-        if activity.get(judged.agent_id):
-            lines.append(
-                f"  {judged.agent_id}: its worktree had a commit recently; look before you take over"
-            )
+    lines += [f"  {judged.agent_id}: {why(judged)}" for judged in verdict.red]
+    lines += _activity_lines(verdict.workers, activity)
     lines += [f"  {error}" for error in verdict.swept.errors]
     names = ", ".join(judged.agent_id for judged in verdict.takeovers)
     return lines + (_takeover_lines(names, verdict.takeovers[0].agent_id) if names else [])
+
+
+def _activity_lines(workers: tuple[Judgement, ...], activity: Mapping[str, Activity]) -> list[str]:
+    found = [(judged, activity.get(judged.agent_id, UNKNOWN_ACTIVITY).git) for judged in workers]
+    return [f"  {judged.agent_id}: {_commits(judged, git)}" for judged, git in found if git is not None]
+
+
+def _commits(judged: Judgement, recently: bool) -> str:
+    if not recently:
+        return "its worktree had no commit recently"
+    return "its worktree had a commit recently" + ("; look before you take over" if judged.takeover else "")
 
 
 def _takeover_lines(names: str, example: str) -> list[str]:

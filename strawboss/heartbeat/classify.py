@@ -32,10 +32,12 @@ class Status(Enum):
 
 
 class Standing(Enum):
-    """One worker's standing. Only STALE and MISSING_AFTER_GRACE are proof of death."""
+    """One worker's standing. STALE, MISSING_AFTER_GRACE and SILENT are proof of death."""
 
     ALIVE = "alive"
     STALE = "stale"
+    # It beats and its host says that it runs, but nothing comes of it: no commit, no word on its pull request.
+    SILENT = "no recent activity"
     MALFORMED = "malformed"
     WITHIN_GRACE = "within-grace"
     MISSING_AFTER_GRACE = "missing"

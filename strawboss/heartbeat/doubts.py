@@ -11,9 +11,10 @@ from datetime import datetime
 from pathlib import Path
 
 from strawboss.heartbeat.clocks import SHORTEST_SLEEP_SECONDS, SleepClock, slept_since
-from strawboss.heartbeat.layout import STATUS_DIRECTORY
-from strawboss.heartbeat.record import TERMINAL_STATES, Record
-from strawboss.heartbeat.utc import age_text
+from strawboss.heartbeat.gh import Ask
+from strawboss.heartbeat.layout import worktree_of
+from strawboss.heartbeat.record import Record
+from strawboss.heartbeat.utc import age_text, parse_utc
 
 # So old that rather nobody updates this file any more than that a worker just died.
 SUSPECT_FACTOR = 10
@@ -54,13 +55,11 @@ def notes(record: Record, evidence: Doubts, stale_after: float) -> Iterator[str]
         yield f"clock skew: the file was written {age_text(written)} ago, its own time says {age_text(age)}"
     if record.is_stale and age > SUSPECT_FACTOR * stale_after:
         yield f"suspect source: more than {SUSPECT_FACTOR} thresholds old; does anybody still write this file?"
-    if record.is_terminal and record.terminal_state not in TERMINAL_STATES:
-        yield f"unusual terminal state; the contract knows {', '.join(TERMINAL_STATES)}"
 
 
 def recent_git_activity(scratch_directory: str, now: datetime, within: float) -> bool | None:
     """Whether the worktree that owns a status directory had a commit lately; None when that cannot be told."""
-    root = worktree_of(scratch_directory)
+    root = worktree_of(Path(scratch_directory))
     if root is None or not (root / ".git").exists():
         return None
     try:
@@ -77,7 +76,8 @@ def recent_git_activity(scratch_directory: str, now: datetime, within: float) ->
         return None
 
 
-def worktree_of(scratch_directory: str) -> Path | None:
-    """The worktree above `.deft-scratch/subagent-status`; None for a directory elsewhere."""
-    path = Path(scratch_directory).absolute()
-    return path.parents[1] if path.parts[-2:] == STATUS_DIRECTORY.parts else None
+def recent_pull_request_activity(ask: Ask, number: int, now: datetime, within: float) -> bool | None:
+    """Whether a pull request of the worktree `ask` runs in was touched lately; None when GitHub does not say."""
+    answer = ask(["api", f"repos/{{owner}}/{{repo}}/pulls/{number}", "--jq", ".updated_at"])
+    touched = parse_utc(answer.output) if answer.code == 0 else None
+    return (now - touched).total_seconds() <= within if touched else None

@@ -1,4 +1,7 @@
-"""Sweeping the steer inboxes for the parent, and reading and acknowledging one for the child (spec/2, #4286)."""
+"""Sweeping the steer inboxes for the parent; writing, reading and acknowledging one steer (spec/2, #4286).
+
+A slot has one steer: who writes, reads or acknowledges it has the slot to itself from the first look to the last.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from pathlib import Path
 import msgspec
 
 from strawboss.heartbeat.authority import Claims, refusal
+from strawboss.heartbeat.places import NoPlaceError, check_steer_directory, make_scratch
 from strawboss.heartbeat.steer import Inbox, Steer, ack_content, read_inbox
+from strawboss.heartbeat.steer_history import read_history
+from strawboss.heartbeat.turn import turn_at
 from strawboss.heartbeat.utc import age_text, format_utc
 from strawboss.system.json_files import Broken, write_json
 
@@ -51,11 +57,14 @@ class SteerReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def look(directory: Path, agents: tuple[str, ...], now: datetime) -> SteerReport:
-    """Every inbox, or those of `agents`. A missing directory means that nobody was steered."""
+    """Every inbox, or those of `agents`. A worktree in use without the directory means that nobody was steered."""
     try:
+        check_steer_directory(directory)
         inboxes, errors = [read_inbox(directory, stem) for stem in _stems(directory, agents)], []
     except OSError as error:
         inboxes, errors = [], [f"{directory}: {error.strerror or error}"]
+    except NoPlaceError as error:
+        inboxes, errors = [], [str(error)]
     pending = [_pending(inbox, steer, now) for inbox in inboxes if (steer := inbox.pending(now))]
     failures = [
         ParseFailure(inbox.agent_id, str(inbox.path), inbox.steer.reason)
@@ -163,8 +172,48 @@ def deliver(inbox: Inbox, claims: Claims, now: datetime) -> Delivered:
     return Delivered(Delivery.APPLIED, steer)
 
 
-def acknowledge(directory: Path, steer: Steer, now: datetime) -> Path:
-    """Say that a steer was read and applied; raises OSError."""
-    path = directory / f"{steer.agent_id}.ack.json"
-    write_json(path, ack_content(steer, now))
-    return path
+def leave(directory: Path, steer: Steer, now: datetime) -> Steer | None:
+    """Write a steer into its agent's slot; the unread one it took the place of. Raises OSError, or ValueError for a
+    steer id that was used before."""
+    path = make_scratch(directory) / f"{steer.agent_id}.json"
+    with turn_at(path):
+        slot, history = read_inbox(directory, steer.agent_id), read_history(directory, steer.agent_id)
+        if history.was_used(steer.steer_id) or slot.names(steer.steer_id):
+            raise ValueError(
+                f"steer id {steer.steer_id} was used before; leave --steer-id out, or give another"
+            )
+        history.note(steer.steer_id, "written", now)
+        write_json(path, steer.content())
+    return slot.pending(now)
+
+
+def collect(directory: Path, agent_id: str, claims: Claims, now: datetime) -> Delivered:
+    """What the child may apply, as `deliver` says, and note that it has read it. Raises OSError."""
+    if not directory.is_dir():
+        return Delivered(Delivery.NO_INBOX)
+    with turn_at(directory / f"{agent_id}.json"):
+        found = deliver(read_inbox(directory, agent_id), claims, now)
+        if found.delivery is Delivery.APPLIED and found.steer:
+            read_history(directory, agent_id).note(found.steer.steer_id, "read", now)
+    return found
+
+
+def acknowledge(directory: Path, agent_id: str, steer_id: str, claims: Claims, now: datetime) -> str:
+    """Say that a steer was applied: one that is to be applied, or was read before it expired.
+
+    Empty when it is acknowledged, else why not. Raises OSError.
+    """
+    if not directory.is_dir():
+        return Delivery.NO_INBOX.value
+    with turn_at(directory / f"{agent_id}.json"):
+        found = deliver(read_inbox(directory, agent_id), claims, now)
+        if found.steer is None or found.steer.steer_id != steer_id:
+            return found.reason or "it is not the one in the inbox"
+        if found.delivery is Delivery.ALREADY_ACKED:
+            return ""
+        history = read_history(directory, agent_id)
+        if found.delivery is Delivery.EXPIRED and not history.was_read(steer_id):
+            return "it expired unread"
+        write_json(directory / f"{agent_id}.ack.json", ack_content(found.steer, now))
+        history.note(steer_id, "acked", now)
+    return ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+SCRATCH = ".deft-scratch"
 STATUS_DIRECTORY = Path(".deft-scratch/subagent-status")
 STEER_DIRECTORY = Path(".deft-scratch/subagent-steer")
 FIRST_SEEN_DIRECTORY = Path(".deft-scratch/subagent-steer-firstseen")
@@ -22,11 +24,25 @@ SLUG_RULE = (
 )
 
 
+PLAIN_NAME_RULE = (
+    "1 to 128 letters, digits, dots, dashes and underscores, beginning with a letter or digit, without '..'"
+)
+
+
+def is_plain_name(agent_id: str) -> bool:
+    """Whether an agent id names one file of a directory and nothing else: what a reader may be asked for."""
+    return bool(_SLUG.fullmatch(agent_id)) and ".." not in agent_id
+
+
 def is_safe_slug(agent_id: str) -> bool:
-    """Whether an agent id can name a file without leaving its directory or being taken for another kind of file."""
-    return (
-        bool(_SLUG.fullmatch(agent_id)) and ".." not in agent_id and not agent_id.endswith(_RESERVED_ENDINGS)
-    )
+    """A plain name that cannot be taken for another kind of file either: what a writer may use."""
+    return is_plain_name(agent_id) and not agent_id.endswith(_RESERVED_ENDINGS)
+
+
+def worktree_of(directory: Path) -> Path | None:
+    """The worktree above one of its `.deft-scratch/…` directories; None for a directory elsewhere."""
+    path = Path(os.path.abspath(directory))  # noqa: PTH100 - `..` resolved, links kept as given
+    return path.parents[1] if path.parent.name == SCRATCH else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from strawboss.heartbeat.classify import Status, duplicates, status
 from strawboss.heartbeat.clocks import SleepClock
 from strawboss.heartbeat.doubts import gather, notes
 from strawboss.heartbeat.record import Record
+from strawboss.heartbeat.silence import silent_at_once
 from strawboss.heartbeat.sweep import Sweep
 from strawboss.heartbeat.utc import age_text, format_utc
 
@@ -49,7 +50,10 @@ class RecordRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MonitorReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`agent:monitor --json`. `threshold_minutes` in minutes, ages in seconds, `now` in UTC."""
+    """`agent:monitor --json`. `threshold_minutes` in minutes, ages in seconds, `now` in UTC.
+
+    `witness_suspect` is true when those of `silent_at_once` are too many for so many deaths (see `silence`).
+    """
 
     scratch_dirs: list[str]
     threshold_minutes: float
@@ -61,6 +65,8 @@ class MonitorReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     records: list[RecordRow]
     sweep_errors: list[str]
     duplicate_agents: list[str]
+    witness_suspect: bool
+    silent_at_once: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,9 @@ class Line:
     next_step: str
 
 
-def report(swept: Sweep, clock: SleepClock | None) -> MonitorReport:
+def report(swept: Sweep, clock: SleepClock | None, before: Sweep | None = None) -> MonitorReport:
+    """`before` is the look before this one, of a monitor that stays."""
+    silent = silent_at_once(before, swept)
     return MonitorReport(
         scratch_dirs=list(swept.directories),
         threshold_minutes=swept.stale_after / 60,
@@ -89,6 +97,8 @@ def report(swept: Sweep, clock: SleepClock | None) -> MonitorReport:
         records=[_row(record, swept, clock) for record in swept.records],
         sweep_errors=list(swept.errors),
         duplicate_agents=duplicates(swept.records),
+        witness_suspect=bool(silent),
+        silent_at_once=silent,
     )
 
 
@@ -114,6 +124,17 @@ def result_line(swept: Sweep) -> str:
 
 def lines(swept: Sweep, clock: SleepClock | None) -> list[Line]:
     return [_line(record, swept, clock) for record in swept.records]
+
+
+def suspicion(swept: Sweep, before: Sweep | None) -> str:
+    """What to think of many that fell silent at once; empty otherwise."""
+    silent = silent_at_once(before, swept)
+    if not silent:
+        return ""
+    return (
+        f"Witness suspect: {', '.join(silent)} fell silent at once; a full disk, a clock or a sleep is likelier than "
+        f"{len(silent)} deaths. Look again before you take anybody over"
+    )
 
 
 def _counted(count: int, what: str) -> str:

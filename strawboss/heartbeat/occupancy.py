@@ -17,8 +17,10 @@ from typing import Any
 import msgspec
 
 from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.turn import turn_at
 from strawboss.heartbeat.utc import age_text, format_utc, parse_utc
-from strawboss.system.json_files import Broken, read_object
+from strawboss.system.files import make_private_directory
+from strawboss.system.json_files import Broken, read_object, write_json
 
 OCCUPANCY_TTL = timedelta(minutes=20)
 OCCUPANCY_AGE_CAP = timedelta(hours=12)
@@ -66,13 +68,13 @@ class Gate:
 
 
 class OccupancyReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`occupancy show --json`. `may_write` is the gate's answer for the given session; null without one."""
+    """`occupancy show --json`. `may_write` is the gate's answer for the given session, or for an unknown one."""
 
     session_id: str | None
     state: str
     intent: str
     heartbeat_age_seconds: float | None
-    may_write: bool | None
+    may_write: bool
     reason: str
 
 
@@ -146,6 +148,42 @@ def claim(
         "retain_capable": False,
         "join_protocol": "heartbeat-file",
     }
+
+
+def take(worktree: Worktree, session_id: str, intent: str, now: datetime) -> Gate:
+    """Claim a free tree, or renew; the gate says why not, or what was replaced. Raises OSError."""
+    make_private_directory(worktree.occupancy_file.parent)
+    with turn_at(worktree.occupancy_file):
+        before = read_occupancy(worktree, now)
+        if before.state is LeaseState.LIVE and before.session_id != session_id:
+            return write_gate(before, "")
+        write_json(worktree.occupancy_file, claim(worktree, session_id, intent, before, now))
+    other = before.session_id not in ("", session_id)
+    return Gate(True, f"the {before.state.value} lease of {before.session_id}" if other else "")
+
+
+def give_back(worktree: Worktree, session_id: str, now: datetime) -> Gate:
+    """Free the tree unless another session holds it. Raises OSError."""
+    if not worktree.occupancy_file.exists():
+        return Gate(True, "")
+    with turn_at(worktree.occupancy_file):
+        holder = read_occupancy(worktree, now).session_id
+        if holder not in ("", session_id):
+            return Gate(False, f"the lease is {holder}'s, not {session_id}'s; left as it is")
+        worktree.occupancy_file.unlink(missing_ok=True)
+    return Gate(True, "")
+
+
+def record_child(
+    worktree: Worktree, agent_id: str, parent_id: str, owner: str, incarnation: str
+) -> ChildLease | Broken | None:
+    """Leave the dispatcher's note about a child; the note it replaced. Raises OSError."""
+    path = worktree.child_lease_file(agent_id)
+    make_private_directory(path.parent)
+    with turn_at(path):
+        before = read_child_lease(worktree, agent_id)
+        write_json(path, child_lease(worktree, agent_id, parent_id, owner, incarnation))
+    return before
 
 
 def read_child_lease(worktree: Worktree, agent_id: str) -> ChildLease | Broken | None:

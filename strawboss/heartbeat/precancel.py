@@ -1,6 +1,7 @@
 """`subagent:pre-cancel`: ask before you cancel. Green only by one of three branches, in this order (spec/2, #5278):
 
-(a) the canceller's own status request was acknowledged, or waited unread for the whole observed window;
+(a) the canceller's own status request was acknowledged, or waited unread for the whole observed window, also past
+    its lifetime;
 (b) the child is proven dead by the one classifier;
 (c) force, with a reason that is printed.
 """
@@ -16,6 +17,7 @@ import msgspec
 from strawboss.heartbeat.classify import STARTUP_GRACE_SECONDS, Dispatched, Judgement, Standing, judge
 from strawboss.heartbeat.firstseen import first_seen
 from strawboss.heartbeat.layout import SLUG_RULE, is_safe_slug
+from strawboss.heartbeat.places import NoPlaceError, check_status_directory, check_steer_directory
 from strawboss.heartbeat.record import Record
 from strawboss.heartbeat.steer import Inbox, Steer, read_inbox
 from strawboss.heartbeat.sweep import sweep
@@ -62,6 +64,8 @@ class Request:
     window: float = OBSERVED_WINDOW_SECONDS
     force: bool = False
     reason: str = ""
+    # Whether the name of the agent is on record as the one to cancel, and not only the caller's word.
+    identified: bool = True
 
 
 class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,44 +84,62 @@ class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def check(request: Request, now: datetime) -> Outcome:
     """The gate. Writes nothing but the first-seen stamp."""
-    if not is_safe_slug(request.agent_id):
-        return _refuse(request, "missing-agent", f"--agent must be {SLUG_RULE}", code=2)
-    if not request.canceller_id.strip():
-        return _refuse(
-            request, "missing-canceller", "--canceller-id is blank; say who wants to cancel", code=2
-        )
-    if request.expected_worker not in (None, request.agent_id):
-        return _refuse(request, "identity-mismatch", f"the attempt's worker is {request.expected_worker}")
-    if request.force and not request.reason.strip():
-        return _refuse(request, "config", "--force needs --reason with a text that says why", code=2)
-    outcome = _ask(request, now)
-    return outcome if outcome.ok or not request.force else forced(request)
-
-
-def forced(request: Request) -> Outcome:
-    """Branch (c). The reason is printed: whoever reads the log must see that nobody asked the child."""
-    return _clear(request, "force", f"FORCE: {' '.join(request.reason.split())}")
+    return _unsafe_agent(request) or _misuse(request) or _mismatch(request) or _decide(request, now)
 
 
 def check_cancel(request: Request, now: datetime) -> Outcome:
-    """The gate as `swarm:pre-dispatch --action cancel` asks it: the ledger knows the attempt, not always its worker.
+    """The gate as a cancel in the ledger asks it: the ledger knows the attempt, not always its worker.
 
-    Nobody to ask is a refusal and no misuse, and force with a reason needs nobody.
+    Nobody to ask is a refusal and no misuse; force needs nobody to ask, but somebody who cancels.
     """
-    if request.agent_id and request.canceller_id:
+    if request.agent_id and request.canceller_id.strip():
         return check(request, now)
-    if request.force and request.reason.strip():
-        return forced(request)
+    if request.force:
+        return _misuse(request) or forced(request)
     return _refuse(
         request, "missing-agent", "who is to be cancelled by whom? give --agent and --canceller-id"
     )
 
 
+def forced(request: Request) -> Outcome:
+    """Branch (c). The reason is printed: whoever reads the log must see that nobody asked the child."""
+    return _clear(request, "force", f"FORCE by {request.canceller_id}: {' '.join(request.reason.split())}")
+
+
+def _unsafe_agent(request: Request) -> Outcome | None:
+    if is_safe_slug(request.agent_id):
+        return None
+    return _refuse(request, "missing-agent", f"--agent must be {SLUG_RULE}", code=2)
+
+
+def _misuse(request: Request) -> Outcome | None:
+    if not request.canceller_id.strip():
+        return _refuse(
+            request, "missing-canceller", "--canceller-id is blank; say who wants to cancel", code=2
+        )
+    if request.force and not request.reason.strip():
+        return _refuse(request, "config", "force needs --reason with a text that says why", code=2)
+    return None
+
+
+def _mismatch(request: Request) -> Outcome | None:
+    if request.expected_worker in (None, request.agent_id):
+        return None
+    return _refuse(request, "identity-mismatch", f"the attempt's worker is {request.expected_worker}")
+
+
+def _decide(request: Request, now: datetime) -> Outcome:
+    outcome = _ask(request, now)
+    return outcome if outcome.ok or not request.force else forced(request)
+
+
 def _ask(request: Request, now: datetime) -> Outcome:
     try:
-        if request.steer_directory.exists() and not request.steer_directory.is_dir():
-            return _refuse(request, "config", f"{request.steer_directory} is not a directory", code=2)
+        check_status_directory(request.scratch_directory)
+        check_steer_directory(request.steer_directory)
         return _by_steer(request, read_inbox(request.steer_directory, request.agent_id), now)
+    except NoPlaceError as error:
+        return _refuse(request, "config", str(error), code=2)
     except OSError as error:
         return _refuse(request, "config", f"{error.filename or ''}: {error.strerror or error}", code=2)
 
@@ -126,24 +148,23 @@ def _by_steer(request: Request, inbox: Inbox, now: datetime) -> Outcome:
     steer = inbox.steer
     if isinstance(steer, Broken):
         return _refuse(request, "parse_failures", f"the inbox {inbox.path} does not parse: {steer.reason}")
-    if steer is None or steer.expired(now):
-        return _by_heartbeat(request, now)
-    if steer.writer_id == request.canceller_id and steer.kind in STATUS_REQUESTS:
+    if steer and _is_status_request(request, steer):
         return _by_status_request(request, steer, inbox.acked, now)
-    if inbox.acked:
+    if steer is None or steer.expired(now) or inbox.acked:
         return _by_heartbeat(request, now)
-    return _unless_dead(
-        request,
-        now,
-        _refuse(
-            request,
-            "writer-mismatch",
-            f"a {steer.kind} of {steer.writer_id} waits unread, no status request of yours",
-        ),
-    )
+    why = f"a {steer.kind} of {steer.writer_id} waits unread, no status request of yours"
+    return _unless_dead(request, now, _refuse(request, "writer-mismatch", why))
+
+
+def _is_status_request(request: Request, steer: Steer) -> bool:
+    """Whether the canceller has asked this very worker: what was asked before its dispatch was asked of another."""
+    dispatched = request.dispatched if isinstance(request.dispatched, datetime) else None
+    of_this_worker = dispatched is None or steer.written_at >= dispatched.replace(microsecond=0)
+    return steer.writer_id == request.canceller_id and steer.kind in STATUS_REQUESTS and of_this_worker
 
 
 def _by_status_request(request: Request, steer: Steer, acked: bool, now: datetime) -> Outcome:
+    # The ack first, and no look at the lifetime: a request that was answered, or watched, stays so when it is over.
     if acked:
         return _clear(request, "steer-acked", "it acknowledged your status request", steer)
     seen = first_seen(request.first_seen_directory, steer, request.canceller_id, now)
@@ -170,13 +191,22 @@ def _unless_dead(request: Request, now: datetime, refused: Outcome) -> Outcome:
 
 
 def _by_heartbeat(request: Request, now: datetime) -> Outcome:
-    records = _records(request.scratch_directory, now)
-    if isinstance(records, Broken):
-        return _refuse(request, "config", records.reason, code=2)
-    judged = judge(request.agent_id, records, request.dispatched, now)
-    if judged.takeover and judged.standing in _HEARTBEAT_CLEARS:
-        return _clear(request, _HEARTBEAT_CLEARS[judged.standing], "its heartbeat proves it dead")
-    return _refuse(request, *_heartbeat_refusal(judged))
+    swept = sweep([str(request.scratch_directory)], now)
+    if swept.errors:
+        return _refuse(request, "config", swept.errors[0], code=2)
+    judged = judge(request.agent_id, swept.records, request.dispatched, now)
+    if not judged.takeover or judged.standing not in _HEARTBEAT_CLEARS:
+        return _refuse(request, *_heartbeat_refusal(judged))
+    if not request.identified and (other := _who_else(request.agent_id, swept.records)):
+        why = f"the attempt names no worker, and {other} may be it: force, or steer {other}"
+        return _refuse(request, "identity-unknown", why)
+    return _clear(request, _HEARTBEAT_CLEARS[judged.standing], "its heartbeat proves it dead")
+
+
+def _who_else(agent_id: str, records: tuple[Record, ...]) -> str | None:
+    """Another worker of that worktree that is not proven to have ended or died."""
+    others = (record for record in records if agent_id not in (record.agent_id, record.stem))
+    return next((other.label for other in others if not (other.has_ended or other.is_stale)), None)
 
 
 def _heartbeat_refusal(judged: Judgement) -> tuple[str, str]:
@@ -184,14 +214,6 @@ def _heartbeat_refusal(judged: Judgement) -> tuple[str, str]:
         return "heartbeat-malformed", f"{len(judged.copies)} records claim this name, and not all are dead"
     reason, text = _HEARTBEAT_REFUSES[judged.standing]
     return reason, text.format(failures="; ".join(judged.record.failures if judged.record else ()))
-
-
-def _records(directory: Path, now: datetime) -> tuple[Record, ...] | Broken:
-    # A directory that was never made is a worker that never beat; one that cannot be read is unknown.
-    if not directory.exists():
-        return ()
-    swept = sweep([str(directory)], now)
-    return Broken(swept.errors[0]) if swept.errors else swept.records
 
 
 def _clear(

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from strawboss.heartbeat.layout import SLUG_RULE, is_safe_slug
-from strawboss.heartbeat.utc import format_utc, parse_utc
+from strawboss.heartbeat.utc import format_utc, parse_contract_utc, parse_utc
 from strawboss.system.json_files import Broken
 
 PHASES = ("starting", "implementing", "validating", "committing", "pushing", "polling", "fixing", "terminal")
@@ -54,6 +54,11 @@ class Record(msgspec.Struct, frozen=True):
         return not self.failures and not self.is_stale
 
     @property
+    def has_ended(self) -> bool:
+        """Whether its writer said its last word, well-formed or not: no later beat may take that back."""
+        return self.is_terminal or self.phase == "terminal"
+
+    @property
     def label(self) -> str:
         """The name to show: the one it claims, else the one of its file."""
         return self.agent_id or self.stem
@@ -62,7 +67,7 @@ class Record(msgspec.Struct, frozen=True):
 def examine(
     path: str, stem: str, content: dict[str, Any] | Broken, now: datetime, stale_after: float
 ) -> Record:
-    """Judge one file's content. Stale is strictly older than `stale_after` seconds and not terminal."""
+    """Judge one file's content. Stale is strictly older than `stale_after` seconds with a null `terminal_state`."""
     if isinstance(content, Broken):
         return Record(path, stem, (content.reason,))
     claimed = content.get("last_heartbeat_at")
@@ -72,8 +77,8 @@ def examine(
     return Record(
         path,
         stem,
-        tuple(_failures(content, stem, at, age, terminal_state)),
-        is_stale=age is not None and age > stale_after and terminal_state is None,
+        tuple(_failures(content, stem, age, terminal_state)),
+        is_stale=age is not None and age > stale_after and content.get("terminal_state") is None,
         is_terminal=terminal_state is not None,
         age_seconds=age,
         at=at,
@@ -93,7 +98,7 @@ def examine(
 
 
 def _failures(
-    content: dict[str, Any], stem: str, at: datetime | None, age: float | None, terminal_state: str | None
+    content: dict[str, Any], stem: str, age: float | None, terminal_state: str | None
 ) -> Iterator[str]:
     if missing := [name for name in REQUIRED_FIELDS if name not in content]:
         yield f"missing {', '.join(missing)}"
@@ -105,17 +110,28 @@ def _failures(
         yield f"unknown wait_kind {_shown(content['wait_kind'])}; one of {', '.join(WAIT_KINDS)}"
     if not _head_sha_fits(content.get("head_sha")):
         yield "head_sha is neither null nor a non-empty string"
+    yield from _optional_failures(content)
     if isinstance(agent_id := content.get("agent_id"), str) and agent_id != stem:
         yield f"agent_id mismatch: the record says {_shown(agent_id)}, the file name {_shown(stem)}"
-    yield from _time_failures(content.get("last_heartbeat_at"), at, age)
+    yield from _time_failures(content.get("last_heartbeat_at"), age)
     if isinstance(phase := content.get("phase"), str) and phase not in PHASES:
         yield f"unknown phase {_shown(phase)}; one of {', '.join(PHASES)}"
     if content.get("phase") == "terminal" and terminal_state is None:
         yield "phase terminal without a terminal_state"
 
 
-def _time_failures(claimed: object, at: datetime | None, age: float | None) -> Iterator[str]:
-    if isinstance(claimed, str) and at is None:
+def _optional_failures(content: dict[str, Any]) -> Iterator[str]:
+    state, number = content.get("terminal_state"), content.get("pr_number")
+    if state is not None and state not in TERMINAL_STATES:
+        yield f"unknown terminal_state {_shown(state)}; null or one of {', '.join(TERMINAL_STATES)}"
+    if number is not None and _integer(content, "pr_number") is None:
+        yield f"pr_number {_shown(number)} is neither null nor an integer"
+    if "extra" in content and not isinstance(content["extra"], dict):
+        yield "extra is not an object"
+
+
+def _time_failures(claimed: object, age: float | None) -> Iterator[str]:
+    if isinstance(claimed, str) and parse_contract_utc(claimed) is None:
         yield f"last_heartbeat_at {_shown(claimed)} is not ISO-8601 UTC such as 2026-05-28T18:47:50Z"
     if age is not None and age < -FUTURE_SECONDS:
         yield f"last_heartbeat_at is {-age:.0f} seconds in the future"

@@ -16,9 +16,11 @@ from strawboss.heartbeat.alive import AliveReport
 from strawboss.heartbeat.attempts.dispatch import Outcome as AttemptOutcome
 from strawboss.heartbeat.auth import AuthReport
 from strawboss.heartbeat.inbox import Letter, SteerReport
+from strawboss.heartbeat.launch import LaunchReport
 from strawboss.heartbeat.monitor import MonitorReport
 from strawboss.heartbeat.occupancy import OccupancyReport
 from strawboss.heartbeat.precancel import Outcome as PreCancelOutcome
+from strawboss.heartbeat.replies import Complaint, Done
 from strawboss.heartbeat.review import ReviewReport
 from strawboss.system.json_files import encode
 
@@ -26,7 +28,7 @@ DIRECTORY = Path(__file__).parent / "schema"
 
 Utc = Annotated[
     str,
-    Meta(pattern=r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|\+00:00)\s*$"),
+    Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$"),
 ]
 Filled = Annotated[str, Meta(pattern=r"\S")]
 Slug = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
@@ -42,14 +44,16 @@ class HeartbeatFile(msgspec.Struct, kw_only=True):
     phase: Literal[
         "starting", "implementing", "validating", "committing", "pushing", "polling", "fixing", "terminal"
     ]
-    terminal_state: str | UnsetType | None = UNSET
+    terminal_state: (
+        Literal["CLEAN", "ERRORED", "TIMEOUT", "STALL", "FAILED", "BLOCKED"] | UnsetType | None
+    ) = UNSET
     pr_number: int | UnsetType | None = UNSET
     wait_kind: Literal["pr:watch", "fix-batch", "reading", "idle", "unknown"] | UnsetType = UNSET
     head_sha: Filled | UnsetType | None = UNSET
     extra: dict[str, Any] | UnsetType = UNSET
 
 
-class SteerFile(msgspec.Struct, kw_only=True):
+class SteerFile(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """`.deft-scratch/subagent-steer/<agent_id>.json`: the parent's word to a child."""
 
     schema: Literal["deft.subagent.steer.v1"]
@@ -63,7 +67,7 @@ class SteerFile(msgspec.Struct, kw_only=True):
     text: Annotated[str, Meta(pattern=r"\S", max_length=2000)]
 
 
-class AckFile(msgspec.Struct, kw_only=True):
+class AckFile(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """`.deft-scratch/subagent-steer/<agent_id>.ack.json`: the child has applied that steer."""
 
     schema: Literal["deft.subagent.steer-ack.v1"]
@@ -72,7 +76,7 @@ class AckFile(msgspec.Struct, kw_only=True):
     acked_at: Utc
 
 
-class FirstSeenFile(msgspec.Struct, kw_only=True):
+class FirstSeenFile(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """`.deft-scratch/subagent-steer-firstseen/<agent_id>.<steer_id>.json`: when a canceller first saw its steer."""
 
     schema: Literal["deft.subagent.steer-firstseen.v1"]
@@ -93,9 +97,12 @@ SCHEMAS = {
     "subagent-inbox": Letter,
     "subagent-pre-cancel": PreCancelOutcome,
     "swarm-pre-dispatch": AttemptOutcome,
+    "swarm-launch": LaunchReport,
     "occupancy-show": OccupancyReport,
     "verify-review-monitor": ReviewReport,
     "github-auth-modes": AuthReport,
+    "done": Done,
+    "complaint": Complaint,
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from strawboss.heartbeat.layout import SLUG_RULE, is_safe_slug
-from strawboss.heartbeat.utc import format_utc, parse_utc
+from strawboss.heartbeat.utc import format_utc, parse_contract_utc
 from strawboss.system.json_files import Broken, read_object
 
 STEER_SCHEMA = "deft.subagent.steer.v1"
@@ -19,6 +19,10 @@ WRITER_KINDS = ("dispatching-parent", "occupancy-owner")
 KINDS = ("constraint", "correction", "halt", "note")
 LONGEST_TEXT = 2000
 DEFAULT_TTL_SECONDS = 1800.0
+STEER_FIELDS = (
+    "schema", "agent_id", "steer_id", "written_at", "expires_at", "writer_kind", "writer_id", "kind", "text",
+)  # fmt: skip
+ACK_FIELDS = ("schema", "agent_id", "steer_id", "acked_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,12 @@ class Inbox:
     steer: Steer | Broken | None
     acked: bool
     ack_trouble: str = ""
+    acked_id: object = None
+
+    def names(self, steer_id: str) -> bool:
+        """Whether the slot or its ack, whoever wrote them, already speaks of this id."""
+        written = self.steer.steer_id if isinstance(self.steer, Steer) else None
+        return steer_id in (written, self.acked_id)
 
     def pending(self, now: datetime) -> Steer | None:
         """The steer that waits to be read: it parses, has not expired and has no ack of its id."""
@@ -94,12 +104,12 @@ def compose(
 
 
 def parse_steer(content: dict[str, Any] | Broken, stem: str) -> Steer | Broken:
-    """Judge an inbox by the closed schema; unknown keys are ignored, as other tools do."""
+    """Judge an inbox by the closed schema: a key of its own may carry what no reader has agreed to."""
     if isinstance(content, Broken):
         return content
     for complaint in _complaints(content, stem):
         return Broken(complaint)
-    written, expires = parse_utc(content["written_at"]), parse_utc(content["expires_at"])
+    written, expires = (parse_contract_utc(content[name]) for name in ("written_at", "expires_at"))
     assert written is not None
     assert expires is not None
     names = ("writer_kind", "writer_id", "kind", "text")
@@ -107,6 +117,18 @@ def parse_steer(content: dict[str, Any] | Broken, stem: str) -> Steer | Broken:
 
 
 def _complaints(content: dict[str, Any], stem: str) -> Iterator[str]:
+    yield from _complaints_of_names(content, stem)
+    yield from _complaints_of_times(content)
+    for name in ("steer_id", "writer_id", "text"):
+        if not _is_filled(content.get(name)):
+            yield f"{name} is blank or no string"
+    if _utf16_units(content.get("text")) > LONGEST_TEXT:
+        yield f"text is longer than {LONGEST_TEXT} characters; a steer is no new dispatch envelope"
+
+
+def _complaints_of_names(content: dict[str, Any], stem: str) -> Iterator[str]:
+    if foreign := sorted(set(content) - set(STEER_FIELDS)):
+        yield f"unknown keys {', '.join(map(repr, foreign))}; the schema is closed"
     if content.get("schema") != STEER_SCHEMA:
         yield f"schema is not {STEER_SCHEMA}"
     if content.get("agent_id") != stem or not is_safe_slug(stem):
@@ -114,14 +136,12 @@ def _complaints(content: dict[str, Any], stem: str) -> Iterator[str]:
     for name, allowed in (("writer_kind", WRITER_KINDS), ("kind", KINDS)):
         if content.get(name) not in allowed:
             yield f"{name} is none of {', '.join(allowed)}"
-    for name in ("steer_id", "writer_id", "text"):
-        if not _is_filled(content.get(name)):
-            yield f"{name} is blank or no string"
+
+
+def _complaints_of_times(content: dict[str, Any]) -> Iterator[str]:
     for name in ("written_at", "expires_at"):
-        if not isinstance(content.get(name), str) or parse_utc(content[name]) is None:
+        if parse_contract_utc(content.get(name)) is None:
             yield f"{name} is not ISO-8601 UTC such as 2026-09-09T12:00:00Z"
-    if _utf16_units(content.get("text")) > LONGEST_TEXT:
-        yield f"text is longer than {LONGEST_TEXT} characters; a steer is no new dispatch envelope"
 
 
 def _utf16_units(text: object) -> int:
@@ -137,8 +157,10 @@ def read_inbox(directory: Path, agent_id: str) -> Inbox:
     path = directory / f"{agent_id}.json"
     content = read_object(path)
     steer = None if content is None else parse_steer(content, agent_id)
-    trouble = _ack_trouble(read_object(directory / f"{agent_id}.ack.json"), steer)
-    return Inbox(path, agent_id, steer, isinstance(steer, Steer) and trouble == "", trouble or "")
+    ack = read_object(directory / f"{agent_id}.ack.json")
+    trouble = _ack_trouble(ack, steer)
+    acked_id = ack.get("steer_id") if isinstance(ack, dict) else None
+    return Inbox(path, agent_id, steer, isinstance(steer, Steer) and trouble == "", trouble or "", acked_id)
 
 
 def _ack_trouble(ack: dict[str, Any] | Broken | None, steer: Steer | Broken | None) -> str | None:
@@ -149,9 +171,12 @@ def _ack_trouble(ack: dict[str, Any] | Broken | None, steer: Steer | Broken | No
         return f"its ack is {ack.reason}"
     if ack.get("schema") != ACK_SCHEMA:
         return f"its ack's schema is not {ACK_SCHEMA}"
-    if not isinstance(ack.get("agent_id"), str) or parse_utc(str(ack.get("acked_at"))) is None:
-        return "its ack lacks agent_id or a UTC acked_at"
-    return "" if ack.get("steer_id") == steer.steer_id else None
+    acked_at = parse_contract_utc(ack.get("acked_at"))
+    if acked_at is None or ack.get("agent_id") != steer.agent_id or set(ack) != set(ACK_FIELDS):
+        return f"its ack is not {', '.join(ACK_FIELDS)} of this agent, with a UTC time"
+    if ack["steer_id"] != steer.steer_id:
+        return None
+    return "" if acked_at >= steer.written_at.replace(microsecond=0) else "its ack is older than the steer"
 
 
 def ack_content(steer: Steer, now: datetime) -> dict[str, Any]:

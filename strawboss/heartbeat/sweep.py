@@ -46,7 +46,10 @@ class Sweep:
 
 
 def sweep(directories: Iterable[str], now: datetime, stale_after: float = STALE_AFTER_SECONDS) -> Sweep:
-    """Read every record of `directories`, in their order and then by file name."""
+    """Read every record of `directories`, in their order and then by file name; the stale ones once more at the end.
+
+    A last word that lands while the others are read is heard: nobody is called stale on the older of two looks.
+    """
     distinct = _distinct(directories)
     records: list[Record] = []
     errors: list[str] = []
@@ -55,7 +58,8 @@ def sweep(directories: Iterable[str], now: datetime, stale_after: float = STALE_
             records.extend(_records(directory, now, stale_after))
         except OSError as error:
             errors.append(f"{directory}: {error.strerror or error}")
-    return Sweep(tuple(distinct), tuple(records), tuple(errors), now, stale_after)
+    newest = (_record(each.path, now, stale_after) if each.is_stale else each for each in records)
+    return Sweep(tuple(distinct), tuple(filter(None, newest)), tuple(errors), now, stale_after)
 
 
 def _distinct(directories: Iterable[str]) -> list[str]:
@@ -67,28 +71,33 @@ def _distinct(directories: Iterable[str]) -> list[str]:
 
 
 def _records(directory: str, now: datetime, stale_after: float) -> Iterator[Record]:
-    with os.scandir(directory) as entries:
-        found = sorted((entry for entry in entries if _counts(entry.name)), key=lambda entry: entry.name)
-    for entry in found:
-        content = _content(entry, directory)
-        if content is not None and not _belongs_to_steer(content):
-            yield examine(entry.path, entry.name.removesuffix(".json"), content, now, stale_after)
+    for name in sorted(name for name in os.listdir(directory) if _counts(name)):  # noqa: PTH208 - a str, and an error here
+        if record := _record(os.path.join(directory, name), now, stale_after):  # noqa: PTH118 - as the caller spelled it
+            yield record
+
+
+def _record(path: str, now: datetime, stale_after: float) -> Record | None:
+    """None for what is no record: a subdirectory, a steer, or a file that vanished."""
+    content = _content(path)
+    if content is None or _belongs_to_steer(content):
+        return None
+    return examine(path, Path(path).name.removesuffix(".json"), content, now, stale_after)
 
 
 def _counts(name: str) -> bool:
-    return name.endswith(".json") and name != ".json" and not name.endswith((".ack.json", ".steer.json"))
+    return name.endswith(".json") and name != ".json"
 
 
-def _content(entry: os.DirEntry[str], directory: str) -> dict[str, object] | Broken | None:
-    """None for what is no record: a subdirectory, or a file that vanished since the listing."""
-    if entry.is_symlink():
-        return _linked(entry.path, directory)
-    return None if entry.is_dir(follow_symlinks=False) else read_object(entry.path)
+def _content(path: str) -> dict[str, object] | Broken | None:
+    file = Path(path)
+    if file.is_symlink():
+        return _linked(file)
+    return None if file.is_dir() else read_object(path)
 
 
-def _linked(path: str, directory: str) -> dict[str, object] | Broken | None:
+def _linked(path: Path) -> dict[str, object] | Broken | None:
     target = Path(os.path.realpath(path))
-    if not target.is_relative_to(os.path.realpath(directory)):
+    if not target.is_relative_to(os.path.realpath(path.parent)):
         return Broken("unreadable: a link out of the directory is not followed")
     if target.is_dir():
         return None
@@ -97,5 +106,6 @@ def _linked(path: str, directory: str) -> dict[str, object] | Broken | None:
 
 
 def _belongs_to_steer(content: dict[str, object] | Broken) -> bool:
+    # By its schema alone: an agent may well be called `a.ack`, and must be seen.
     schema = None if isinstance(content, Broken) else content.get("schema")
     return isinstance(schema, str) and schema.startswith(STEER_SCHEMA)

@@ -25,6 +25,11 @@ def parse_utc(text: str) -> datetime | None:
         return None
 
 
+def parse_contract_utc(text: object) -> datetime | None:
+    """The instant of a contract's own timestamp, which is a string that ends in `Z`; None for anything else."""
+    return parse_utc(text) if isinstance(text, str) and text.endswith("Z") and not text[0].isspace() else None
+
+
 def format_utc(moment: datetime) -> str:
     """`2026-05-28T18:47:50Z`: whole seconds, as every writer of the contract does."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

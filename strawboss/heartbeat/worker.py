@@ -15,14 +15,15 @@ from typing import Any, Self
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import Beat
 from strawboss.heartbeat.utc import utc_now
-from strawboss.heartbeat.writer import CADENCE_SECONDS, check_cadence, write
+from strawboss.heartbeat.writer import CADENCE_SECONDS, EndedError, check_cadence, write
 
 
 class Heartbeat:
     """One worker's heartbeat. `every` is in seconds; `root` the worktree the worker owns.
 
     Raises ValueError for what the contract does not allow, OSError when the first or the last record cannot be
-    written. A renewal that fails must not stop the work: it is kept in `last_error` and tried again.
+    written. A renewal that fails must not stop the work: it is kept in `last_error` and tried again. When somebody else
+    wrote the terminal record, that stays, and `last_error` says so.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class Heartbeat:
         extra: dict[str, Any] | None = None,
     ) -> None:
         check_cadence(every)
-        self.last_error: OSError | None = None
+        self.last_error: OSError | EndedError | None = None
         self._beat = Beat(agent_id, parent_id, "starting", "starting", pr_number=pr_number, extra=extra or {})
         self._directory = Worktree(Path(root)).status_directory
         self._every = every
@@ -101,12 +102,15 @@ class Heartbeat:
     def _write(self, **changes: Any) -> None:
         with self._turn:
             self._beat = replace(self._beat, **changes)
-            write(self._directory, self._beat, utc_now())
+            try:
+                write(self._directory, self._beat, utc_now())
+                self.last_error = None
+            except EndedError as ended:
+                self.last_error = ended
 
     def _renew(self) -> None:
         while not self._stop.wait(self._every):
             try:
                 self._write()
-                self.last_error = None
             except OSError as error:
                 self.last_error = error

@@ -18,6 +18,10 @@ def since(**age):
     return ago(**age, now=utc_now())
 
 
+def in_use(project):
+    (project / "tree" / ".deft-scratch" / "subagent-status").mkdir(parents=True)
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project with a worktree called tree; commands run in the project."""
@@ -53,9 +57,10 @@ def test_a_cancel_is_refused_while_the_worker_beats_and_forced_with_a_printed_re
     assert "reason: pre-cancel refused: subagent:pre-cancel: heartbeat-fresh" in bare.out
     blank = run(*cancel, "--pre-cancel-force", "--pre-cancel-reason", "  ")
     assert blank.code == 2
+    assert "force needs --reason" in blank.out
     forced = run(*cancel, "--pre-cancel-force", "--reason", "host rebooted")
     assert forced.code == 0
-    assert "FORCE: host rebooted" in forced.out
+    assert "FORCE by run-42: host rebooted" in forced.out
     assert run(*UNIT).code == 0
 
 
@@ -64,7 +69,175 @@ def test_a_bare_cancel_with_nobody_to_ask_is_refused_and_a_forced_one_not(projec
     cancel = (*UNIT, "--action", "cancel")
     assert run(*cancel).code == 1
     assert "pre-cancel refused" in run(*cancel).out
-    assert run(*cancel, "--pre-cancel-force", "--reason", "seen dead").code == 0
+    by_nobody = run(*cancel, "--pre-cancel-force", "--reason", "seen dead")
+    assert (by_nobody.code, "--canceller-id" in by_nobody.out) == (2, True)
+    assert run(*cancel, "--pre-cancel-force", "--reason", "seen dead", "--canceller", "run-42").code == 0
+
+
+CANCELS = [("--action", "cancel"), ("--action", "complete", "--status", "cancelled")]
+FORCES = [("--force", "--reason", "x"), ("--pre-cancel-force", "--pre-cancel-reason", "x")]
+
+
+@pytest.mark.parametrize("road", CANCELS)
+@pytest.mark.parametrize("force", FORCES)
+def test_every_road_to_cancelled_passes_the_gate_and_every_force_means_the_same(project, road, force):
+    run(*UNIT, "--worker-id", "leaf-7")
+    beat(project / "tree", last_heartbeat_at=since(seconds=10))
+    refused = run(*UNIT, *road, "--canceller-id", "run-42")
+    assert (refused.code, "pre-cancel refused" in refused.out) == (1, True)
+    assert "DENY_DUPLICATE_ACTIVE" in run(*UNIT).out
+    assert run(*UNIT, *road, *force).code == 2
+    assert run(*UNIT, *road, force[0], "--canceller-id", "run-42").code == 2
+    assert run(*UNIT, *road, *force, "--canceller-id", "run-42").code == 0
+    assert run(*ASK, *force).code == 0
+
+
+@pytest.mark.parametrize("what", [(), ("--action", "begin"), ("--action", "complete")])
+@pytest.mark.parametrize("force", [*FORCES, ("--force",), ("--reason", "x")])
+def test_force_where_nothing_is_cancelled_is_wrong_use_and_not_ignored(project, what, force):
+    ran = run(*UNIT, *what, *force)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert list(project.iterdir()) == [project / "tree"]
+
+
+def test_an_attempt_without_a_worker_is_not_cancelled_on_the_death_of_a_made_up_name(project):
+    run(*UNIT)
+    beat(project / "tree", last_heartbeat_at=since(seconds=10))
+    (file,) = ledger_directory(project).glob("*.json")
+    file.write_text(re.sub(r'"startedAt": "[^"]*"', f'"startedAt": "{since(hours=1)}"', file.read_text()))
+    ran = run(*UNIT, "--action", "cancel", "--agent", "ghost", "--canceller-id", "run-42")
+    assert (ran.code, "identity-unknown" in ran.out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "typo",
+    [
+        ("--scratch-dir", "TYPO"),
+        ("--scratch-dir", "tree/.deft-scratch/TYPO"),
+        ("--steer-dir", "TYPO"),
+        ("--project-root", "TYPO"),
+    ],
+)
+def test_a_wrong_path_cancels_nothing(project, typo):
+    begun_long_ago(project)
+    ran = run(*UNIT, "--action", "cancel", "--canceller-id", "run-42", *typo)
+    assert ran.code == 2
+    assert not (project / "TYPO").exists()
+    assert "DENY_DUPLICATE_ACTIVE" in run(*UNIT).out
+
+
+@pytest.mark.parametrize("typo", ["tree/TYPO", "TYPO", "/no/such/tree", "tree/../TYPO"])
+def test_a_wrong_target_is_exit_2_for_pre_cancel_whatever_else_is_said(project, typo):
+    begun_long_ago(project)
+    for more in ((), ("--dispatch-started-at", since(hours=1)), ("--force", "--reason", "x")):
+        ran = run(*ASK[:-1], typo, *more)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert not (project / "TYPO").exists()
+
+
+def test_a_worktree_without_a_status_directory_proves_nothing_either(project):
+    ran = run(*ASK, "--dispatch-started-at", since(hours=1))
+    assert (ran.code, "swarm:pre-dispatch or swarm:launch" in ran.err) == (2, True)
+    assert list((project / "tree").iterdir()) == []
+
+
+def test_a_worktree_that_is_gone_is_cancelled_by_force_alone(project):
+    begun_long_ago(project)
+    (project / "tree").rename(project / "moved")
+    cancel = (*UNIT, "--action", "cancel", "--canceller-id", "run-42")
+    assert run(*cancel).code == 2
+    assert run(*cancel, "--force", "--reason", "worktree removed").code == 0
+
+
+@pytest.fixture
+def deep(project, monkeypatch):
+    """Stands in a subdirectory of the project, which is known by its two marks."""
+    put(project / "AGENTS.md", b"")
+    (project / "vbrief").mkdir()
+    (project / "src" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(project / "src" / "deep")
+    return project
+
+
+@pytest.mark.parametrize("target", ["./tree", "tree", "../../tree", "{project}/tree"])
+def test_the_ledger_and_what_is_a_duplicate_do_not_depend_on_where_one_stands(deep, monkeypatch, target):
+    monkeypatch.chdir(deep)
+    assert "ALLOW_FIRST_ATTEMPT" in run(*UNIT, "--worker-id", "leaf-7").out
+    monkeypatch.chdir(deep / "src" / "deep")
+    again = run("swarm:pre-dispatch", "--scope-id", "s", "--target-id", target.format(project=deep))
+    assert (again.code, "DENY_DUPLICATE_ACTIVE" in again.out) == (1, True)
+    assert not (deep / "src" / "deep" / ".deft").exists()
+    status = deep / "tree" / ".deft-scratch" / "subagent-status"
+    gate = run("verify:subagent-alive", "--require-agent", "leaf-7", "--scratch-dir", status)
+    assert (gate.code, "REDISPATCH_OK" in gate.out) == (1, False)
+
+
+def test_a_dispatch_without_a_worker_id_is_found_by_the_gates(project):
+    run(*UNIT)
+    status = project / "tree" / ".deft-scratch" / "subagent-status"
+    gate = run("verify:subagent-alive", "--require-agent", "leaf-7", "--scratch-dir", status)
+    assert (gate.code, "REDISPATCH_OK" in gate.out) == (1, False)
+    assert "heartbeat-within-grace" in run(*ASK).err
+
+
+def test_a_target_that_may_be_two_is_exit_2(deep):
+    (deep / "src" / "deep" / "tree").mkdir()
+    ran = run(*UNIT)
+    assert (ran.code, "give an absolute path" in ran.err) == (2, True)
+
+
+def test_launch_makes_the_status_directories_of_a_map_and_keeps_them_out_of_git(project):
+    (project / "other").mkdir()
+    rows = [
+        {"story_id": "s-1", "worktree_path": "tree", "branch": "swarm/s-1"},
+        {"worktree_path": str(project / "other")},
+    ]
+    ran = run("swarm:launch", "--worktree-map", put(project / "map.json", rows), "--json")
+    assert (ran.code, ran.err) == (0, "")
+    msgspec.json.decode(ran.out, type=schemas.LaunchReport)
+    assert [each["story_id"] for each in ran.json["launched"]] == ["s-1", None]
+    for name in ("tree", "other"):
+        assert (project / name / ".deft-scratch" / "subagent-status").is_dir()
+        assert (project / name / ".deft-scratch" / ".gitignore").read_text() == "*\n"
+    assert run("swarm:launch", "--target-id", "tree").out.startswith("swarm:launch: ")
+
+
+WRONG_MAPS = [b"{", b"{}", b"[]", b"[7]", b'[{"story_id": "s"}]', b'[{"worktree_path": " "}]', b"[" * 90_000]
+
+
+@pytest.mark.parametrize("what", WRONG_MAPS)
+def test_a_wrong_map_is_one_line_and_exit_2(project, what):
+    ran = run("swarm:launch", "--worktree-map", put(project / "map.json", what))
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "map.json" in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--target-id", "gone"), ("--target-id", "tree", "--target-id", "gone")]
+)
+def test_launch_makes_all_or_none(project, arguments):
+    ran = run("swarm:launch", *arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert list((project / "tree").iterdir()) == []
+    assert not (project / "gone").exists()
+
+
+def test_a_launched_worktree_is_one_the_gates_can_look_into(project):
+    run("swarm:launch", "--target-id", "tree")
+    ran = run(*ASK, "--dispatch-started-at", since(hours=1))
+    assert (ran.code, "heartbeat-grace-expired-missing" in ran.out) == (0, True)
+
+
+def test_git_does_not_see_what_the_contract_leaves(project):
+    subprocess.run(["git", "-C", str(project / "tree"), "init", "-q"], check=True)
+    run(*UNIT)
+    status = subprocess.run(
+        ["git", "-C", str(project / "tree"), "status", "--porcelain"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert status.stdout == ""
 
 
 def test_a_dead_workers_attempt_is_cancelled_with_the_ledgers_own_start(project):
@@ -180,12 +353,14 @@ def test_pre_cancel_is_green_on_stdout_and_red_on_stderr(project):
     ],
 )
 def test_the_dispatch_time_decides_about_a_missing_worker(project, started, code, reason):
+    in_use(project)
     ran = run(*ASK, "--dispatch-started-at", since(**started), "--json")
     assert (ran.code, ran.json["clear_reason"] or ran.json["refuse_reason"]) == (code, reason)
     msgspec.json.decode(ran.out, type=schemas.PreCancelOutcome)
 
 
 def test_without_a_dispatch_time_or_with_one_that_is_no_time_a_missing_worker_stays_red(project):
+    in_use(project)
     for more in ((), ("--dispatch-started-at", "noon")):
         ran = run(*ASK, *more)
         assert ran.code == 1
@@ -217,8 +392,12 @@ def test_wrong_use_of_pre_cancel_is_one_line_and_exit_2(project, arguments):
 
 
 def test_the_pair_of_directories_stands_for_a_target(project):
-    ran = run(*ASK[:5], "--steer-dir", "a", "--scratch-dir", "b", "--dispatch-started-at", since(hours=1))
-    assert ran.code == 0
+    pair = ("--steer-dir", "a", "--scratch-dir", "b", "--dispatch-started-at", since(hours=1))
+    assert run(*ASK[:5], *pair).code == 2
+    (project / "a").mkdir()
+    assert run(*ASK[:5], *pair).code == 2
+    (project / "b").mkdir()
+    assert run(*ASK[:5], *pair).code == 0
 
 
 def test_a_damaged_stamp_is_never_replaced(project):

@@ -118,8 +118,8 @@ def test_a_host_with_one_needs_the_lease_and_the_wait(github, monkeypatch, tmp_p
     monkeypatch.setenv("GROK_BUILD", "1")
     github(comments="")
     red = watched(*ARM)
-    assert (red.code, red.out) == (1, "")
-    assert "unarmed stand-down" in red.err
+    assert (red.code, red.err) == (1, "")
+    assert "unarmed stand-down" in red.out
     github(comments=comment_line())
     assert watched(*ARM).code == 1
     beat(tmp_path, pr_number=77, parent_id="monitor-1", last_heartbeat_at=ago(10, now=utc_now()))
@@ -131,8 +131,8 @@ def test_a_probe_that_stays_red_past_the_allowance_is_the_startup_halt(github, m
     github(comments="")
     young = watched(*ARM, "--dispatch-started-at", ago(120, now=utc_now()))
     old = watched(*ARM, "--dispatch-started-at", ago(200, now=utc_now()))
-    assert (young.code, "approach1-arm-startup" in young.err) == (1, False)
-    assert (old.code, "approach1-arm-startup" in old.err) == (1, True)
+    assert (young.code, "approach1-arm-startup" in young.out) == (1, False)
+    assert (old.code, "approach1-arm-startup" in old.out) == (1, True)
     report = watched(*ARM, "--dispatch-started-at", ago(200, now=utc_now()), "--json")
     msgspec.json.decode(report.out, type=schemas.ReviewReport)
     assert report.json["approach1_arm_startup"]["halt_class"] == "approach1-arm-startup"

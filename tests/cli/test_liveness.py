@@ -65,9 +65,12 @@ def test_no_directory_is_exit_2_and_an_empty_one_exit_0(tree, tmp_path):
 @pytest.mark.parametrize("command", ["agent:monitor", "verify:subagent-alive"])
 @pytest.mark.parametrize("threshold", ["0", "-5", "abc", "", "nan", "inf"])
 def test_a_threshold_that_is_no_positive_number_is_one_line_and_exit_2(tree, command, threshold):
-    ran = run(command, f"--threshold-minutes={threshold}", "--json")
+    ran = run(command, f"--threshold-minutes={threshold}")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert "above zero" in ran.err
+    said = run(command, f"--threshold-minutes={threshold}", "--json")
+    assert (said.code, said.json["ok"], "above zero" in said.json["error"]) == (2, False, True)
+    msgspec.json.decode(said.out, type=schemas.Complaint)
 
 
 def test_a_fraction_of_a_minute_is_a_threshold(alive_and_dead):
@@ -161,11 +164,11 @@ def test_the_gate_is_quiet_when_the_required_worker_beats(alive_and_dead):
     assert ran.out.startswith("verify_subagent_alive: 1 ")
 
 
-def test_the_gate_says_the_word_on_stderr(alive_and_dead):
+def test_the_gate_says_the_word_on_stdout(alive_and_dead):
     ran = run("verify:subagent-alive", "--require-agent", "dead", "--require-agent", "alive")
-    assert (ran.code, ran.out) == (1, "")
-    assert "\nREDISPATCH_OK: dead\n" in ran.err
-    assert ran.err.splitlines()[0].endswith("FAILED")
+    assert (ran.code, ran.err) == (1, "")
+    assert "\nREDISPATCH_OK: dead\n" in ran.out
+    assert ran.out.splitlines()[0].endswith("FAILED")
 
 
 def test_the_gate_without_a_directory_is_exit_2_without_the_word(tree, tmp_path):
@@ -193,25 +196,35 @@ def test_the_gates_json_is_on_stdout_and_fits_its_schema(alive_and_dead, require
 def test_within_grace_of_the_given_dispatch_time_a_missing_worker_is_red_without_the_word(tree):
     young = run("verify:subagent-alive", "--require-agent", "a", "--dispatched-at", since(seconds=60))
     old = run("verify:subagent-alive", "--require-agent", "a", "--dispatched-at", since(seconds=240))
-    assert (young.code, "REDISPATCH_OK" in young.err) == (1, False)
-    assert (old.code, "REDISPATCH_OK" in old.err) == (1, True)
+    assert (young.code, "REDISPATCH_OK" in young.out) == (1, False)
+    assert (old.code, "REDISPATCH_OK" in old.out) == (1, True)
 
 
 def test_the_ledger_knows_the_grace_too(tree):
     dispatch.begin(Place(tree.root, "s", "."), "r", "a", None, utc_now())
-    assert "REDISPATCH_OK" not in run("verify:subagent-alive", "--require-agent", "a").err
-    assert "REDISPATCH_OK" in run("verify:subagent-alive", "--require-agent", "b").err
+    assert "REDISPATCH_OK" not in run("verify:subagent-alive", "--require-agent", "a").out
+    assert "REDISPATCH_OK" in run("verify:subagent-alive", "--require-agent", "b").out
 
 
 def test_a_damaged_ledger_never_brings_the_word_for_a_missing_worker(tree):
     put(tree.root / ".deft" / "delivery-attempts" / ("f" * 64 + ".json"), b"{")
     ran = run("verify:subagent-alive", "--require-agent", "a")
-    assert (ran.code, "REDISPATCH_OK" in ran.err) == (1, False)
-    assert "--dispatched-at" in ran.err
+    assert (ran.code, "REDISPATCH_OK" in ran.out) == (1, False)
+    assert "--dispatched-at" in ran.out
 
 
 @pytest.mark.parametrize(
-    "arguments", [("positional",), ("--unknown",), ("--dispatched-at", "noon"), ("--require-agent", " ")]
+    "arguments",
+    [
+        ("positional",),
+        ("--unknown",),
+        ("--dispatched-at", "noon"),
+        ("--require-agent", " "),
+        ("--require-agent", "../x"),
+        ("--require-agent", "a/b"),
+        ("--project-root", "gone"),
+        ("--scratch-dir", " "),
+    ],
 )
 def test_wrong_use_of_the_gate_is_one_line_and_exit_2(tree, arguments):
     ran = run("verify:subagent-alive", *arguments)
@@ -254,6 +267,8 @@ def test_a_beat_takes_its_names_from_the_environment_and_its_place_from_the_flag
 ):
     monkeypatch.setenv("STRAWBOSS_AGENT_ID", "leaf-7")
     monkeypatch.setenv("STRAWBOSS_PARENT_ID", "run-42")
+    for name in ("other", "third"):
+        (tmp_path / name).mkdir()
     assert run("agent:beat", "--target-id", tmp_path / "other").code == 0
     assert run("agent:beat", "--scratch-dir", tmp_path / "third").code == 0
     assert (tmp_path / "other" / STATUS_DIRECTORY / "leaf-7.json").exists()
@@ -268,6 +283,11 @@ def test_a_beat_takes_its_names_from_the_environment_and_its_place_from_the_flag
         ("--agent", "leaf-7"),
         ("--agent", "leaf-7", "--parent-id", "p", "--phase", "poling"),
         ("--agent", "leaf-7", "--parent-id", "p", "--phase", "terminal"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--phase", "polling"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--terminal-state", "CLEAN"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--target-id", "gone"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--scratch-dir", "gone"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--scratch-dir", "gone/.deft-scratch/subagent-status"),
         ("--agent", "leaf-7", "--parent-id", "p", "--wait-kind", "vibes"),
         ("--agent", "leaf-7", "--parent-id", "p", "--pr", "0"),
         ("--agent", "leaf-7", "--parent-id", "p", "--every", "90s"),
@@ -279,7 +299,8 @@ def test_a_beat_takes_its_names_from_the_environment_and_its_place_from_the_flag
 def test_a_wrong_beat_is_one_line_exit_2_and_writes_nothing(tree, arguments):
     ran = run("agent:beat", *arguments)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert list(tree.status_directory.iterdir()) == []
+    left = set(tree.root.rglob("*")) - {tree.status_directory, tree.status_directory.parent}
+    assert {path.name for path in left} <= {".leaf-7.lock", ".gitignore"}
 
 
 def test_a_place_that_cannot_be_written_is_one_line_and_exit_2(tree):
@@ -312,3 +333,89 @@ def test_beats_for_a_process_end_with_it_and_its_terminal_record(tree):
     keeper.communicate(timeout=90)
     assert keeper.returncode == 0
     assert (record(tree)["phase"], record(tree)["terminal_state"]) == ("terminal", "ERRORED")
+
+
+def test_an_agent_that_has_ended_stays_ended_until_a_new_life_starts(tree):
+    beat_of = ("agent:beat", "--agent", "leaf-7", "--parent-id", "run-42")
+    run(*beat_of)
+    run(*beat_of, "--terminal-state", "CLEAN")
+    for late in (
+        ("--phase", "polling"),
+        ("--terminal-state", "FAILED"),
+        ("--message", "x", "--phase", "fixing"),
+    ):
+        ran = run(*beat_of, *late)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (1, "", 1)
+        assert "has ended (CLEAN)" in ran.err
+    assert record(tree)["terminal_state"] == "CLEAN"
+    again = run(*beat_of, "--json")
+    assert (again.code, "terminal record CLEAN" in again.json["replaced"]) == (0, True)
+    msgspec.json.decode(again.out, type=schemas.Done)
+
+
+def test_beats_and_looks_do_not_depend_on_where_one_stands(tree, monkeypatch):
+    put(tree.root / ".git", b"")
+    (tree.root / "src").mkdir()
+    monkeypatch.chdir(tree.root / "src")
+    run("agent:beat", "--agent", "leaf-7", "--parent-id", "run-42")
+    assert record(tree)["phase"] == "starting"
+    assert list((tree.root / "src").iterdir()) == []
+    assert "leaf-7 -- OK" in run("agent:monitor").out
+    assert run("verify:subagent-alive", "--require-agent", "leaf-7").code == 0
+
+
+@pytest.mark.parametrize("arguments", [(), ("--host-running",)])
+def test_what_came_of_a_worker_that_beats_is_shown_and_counts_when_its_host_says_that_it_runs(
+    tree, arguments
+):
+    environment = {
+        **os.environ,
+        "GIT_AUTHOR_DATE": "1000000000 +0000",
+        "GIT_COMMITTER_DATE": "1000000000 +0000",
+    }
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.invalid"]
+    for command in (["init"], [*identity, "commit", "--allow-empty", "-m", "x"]):
+        subprocess.run(["git", *command], cwd=tree.root, check=True, capture_output=True, env=environment)
+    beat(tree.root, last_heartbeat_at=since(seconds=10))
+    gate = ("verify:subagent-alive", "--require-agent", "leaf-7", *arguments)
+    ran, report = run(*gate), run(*gate, "--json").json
+    assert "no commit recently" in ran.out
+    assert report["workers"][0]["recent_git_activity"] is False
+    assert ran.code == len(arguments)
+    assert ("REDISPATCH_OK: leaf-7" in ran.out, report["redispatch_ok"]) == (bool(arguments), bool(arguments))
+
+
+def test_what_lands_while_the_gate_asks_git_is_heard_before_the_word(tree, mocker):
+    beat(tree.root, last_heartbeat_at=since(hours=2))
+
+    def ask(*_):
+        beat(tree.root, phase="terminal", terminal_state="CLEAN", last_heartbeat_at=since(seconds=1))
+
+    mocker.patch("strawboss.heartbeat.alive.recent_git_activity", side_effect=ask)
+    assert run("verify:subagent-alive", "--require-agent", "leaf-7").code == 0
+
+
+def test_the_monitor_flags_a_look_in_which_most_fell_silent(tree):
+    for agent in "abcd":
+        beat(tree.root, agent, last_heartbeat_at=since(hours=2))
+    ran = run("agent:monitor")
+    assert (ran.code, "Witness suspect: a, b, c, d" in ran.out) == (1, True)
+    report = run("agent:monitor", "--json").json
+    assert (report["witness_suspect"], report["silent_at_once"]) == (True, ["a", "b", "c", "d"])
+
+
+def test_a_monitor_that_stays_flags_what_changed_since_its_last_look(tree, mocker):
+    clock = mocker.patch("strawboss.cli.liveness.time")
+    clock.time.return_value = clock.monotonic.return_value = 0
+    for number, agent in enumerate("abcd"):
+        beat(tree.root, agent, last_heartbeat_at=since(seconds=10 + 300 * number))
+
+    def sleep(_seconds):
+        if clock.sleep.call_count == 3:
+            raise KeyboardInterrupt
+        for number, agent in enumerate("abc"):
+            beat(tree.root, agent, last_heartbeat_at=since(hours=1 + number))
+
+    clock.sleep.side_effect = sleep
+    looks = run("agent:monitor", "--watch").out.split("Result:")
+    assert ["Witness suspect: a, b, c" in look for look in looks] == [False, True, False, False]

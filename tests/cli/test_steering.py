@@ -43,9 +43,9 @@ def test_a_steer_goes_from_the_parent_to_the_child_and_back_as_an_ack(tree):
     assert "steer_id=s-1" in written.out
     assert "kind=note" in written.out
     pending = run("verify:subagent-steer")
-    assert (pending.code, pending.out) == (1, "")
-    assert pending.err.startswith("STEER_PENDING")
-    assert "which step?" not in pending.err
+    assert (pending.code, pending.err) == (1, "")
+    assert pending.out.startswith("STEER_PENDING")
+    assert "which step?" not in pending.out
     letter = run("subagent:inbox", "--agent", "leaf-7")
     assert letter.code == 0
     assert letter.out.splitlines() == ["steer_id=s-1 kind=note from run-42", "which step?"]
@@ -136,8 +136,8 @@ def test_a_malformed_inbox_is_pending_for_the_parent_and_broken_for_the_child(tr
     put(tree.steer_directory / "leaf-7.json", b"{not json")
     ran = run("verify:subagent-steer")
     assert ran.code == 1
-    assert ran.err.startswith("STEER_PENDING")
-    assert "Malformed inbox" in ran.err
+    assert ran.out.startswith("STEER_PENDING")
+    assert "Malformed inbox" in ran.out
     assert run("subagent:inbox", "--agent", "leaf-7").code == 1
 
 
@@ -167,7 +167,7 @@ def test_an_unread_steer_and_a_dead_worker_never_share_an_exit(tree):
     beat(tree.root, last_heartbeat_at=since(hours=2))
     dead = run("verify:subagent-alive", "--require-agent", "leaf-7")
     assert dead.code == 1
-    assert "STEER_PENDING" not in dead.err
+    assert "STEER_PENDING" not in dead.out + dead.err
     assert run("verify:subagent-steer").code == 0
 
 
@@ -193,3 +193,86 @@ def test_an_empty_inbox_is_nothing_to_do(tree):
 def test_a_steer_may_have_several_lines_and_no_escapes_when_shown(tree):
     run(*STEER[:-1], "one\n\x1b[31mtwo")
     assert run("subagent:inbox", "--agent", "leaf-7").out.splitlines()[1:] == ["one", " [31mtwo"]
+
+
+def test_a_steer_id_that_was_acknowledged_is_not_used_again(tree):
+    run(*STEER, "--steer-id", "s-1")
+    run("subagent:ack", "--agent", "leaf-7", "--steer-id", "s-1")
+    ran = run(*STEER, "--steer-id", "s-1")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "s-1 was used before" in ran.err
+    assert run("verify:subagent-steer").code == 0
+
+
+def test_a_steer_read_in_time_may_be_acknowledged_when_it_has_expired(tree):
+    run(*STEER, "--steer-id", "s-1")
+    assert run("subagent:inbox", "--agent", "leaf-7", "--json").json["delivery"] == "applied"
+    put(tree.steer_directory / "leaf-7.json", inbox(tree) | {"expires_at": since(seconds=1)})
+    assert run("subagent:ack", "--agent", "leaf-7", "--steer-id", "s-1").code == 0
+    assert run("subagent:inbox", "--agent", "leaf-7", "--json").json["delivery"] == "already-acked"
+
+
+def test_a_steer_with_a_key_of_its_own_is_not_delivered(tree):
+    put_steer(tree.root, expires_at=since(minutes=-5), priority="high")
+    assert run("subagent:inbox", "--agent", "leaf-7", "--json").json["delivery"] == "invalid"
+    assert run("verify:subagent-steer").code == 1
+
+
+PLACES = [
+    ("verify:subagent-steer", "--steer-dir", "gone"),
+    ("verify:subagent-steer", "--steer-dir", "gone/.deft-scratch/subagent-steer"),
+    ("subagent:inbox", "--agent", "leaf-7", "--target-id", "gone"),
+    ("subagent:inbox", "--agent", "leaf-7", "--target-id", "plain"),
+    ("subagent:inbox", "--agent", "leaf-7", "--steer-dir", "gone"),
+    ("subagent:ack", "--agent", "leaf-7", "--steer-id", "s-1", "--target-id", "gone"),
+    (*STEER, "--target-id", "gone"),
+    (*STEER, "--steer-dir", "gone"),
+    (*STEER, "--steer-dir", "gone/.deft-scratch/subagent-steer"),
+]
+
+
+@pytest.mark.parametrize("arguments", PLACES)
+def test_a_place_that_is_not_there_is_exit_2_and_is_not_made(tree, arguments):
+    (tree.root / "plain").mkdir()
+    ran = run(*arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    said = run(*arguments, "--json")
+    assert (said.code, said.json.get("ok", said.json.get("all_ok"))) == (2, False)
+    assert not (tree.root / "gone").exists()
+    assert list((tree.root / "plain").iterdir()) == []
+
+
+def test_where_nobody_was_steered_yet_there_is_nothing_to_read(tree):
+    assert run("verify:subagent-steer").code == 0
+    assert not tree.steer_directory.exists()
+
+
+WRONG = [
+    ({"--kind": "order"}, "order"),
+    ({"--writer-id": "stranger"}, "another parent"),
+    ({"--text": "x" * 2001}, "2000 characters"),
+    ({"--agent": "../x"}, "file name"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "says"), WRONG)
+def test_with_json_what_is_refused_is_json_too(tree, wrong, says):
+    arguments = dict(zip(STEER[1::2], STEER[2::2], strict=True)) | wrong
+    ran = run("subagent:steer", "--json", *(part for pair in arguments.items() for part in pair))
+    msgspec.json.decode(ran.out, type=schemas.Complaint)
+    assert (ran.code, says in ran.json["error"]) == (2, True)
+
+
+def test_an_acknowledgement_is_json_on_request(tree):
+    run(*STEER, "--steer-id", "s-1")
+    for steer_id, code in (("s-0", 1), ("s-1", 0)):
+        ran = run("subagent:ack", "--agent", "leaf-7", "--steer-id", steer_id, "--json")
+        msgspec.json.decode(ran.out, type=schemas.Done)
+        assert (ran.code, ran.json["exit_code"], ran.err) == (code, code, "")
+
+
+def test_a_damaged_history_is_one_line_and_changes_nothing(tree):
+    put(tree.steer_directory / ".leaf-7.history", b"{half")
+    ran = run(*STEER)
+    assert (ran.code, ran.err.count("\n"), ".leaf-7.history is damaged" in ran.err) == (2, 1, True)
+    assert inbox(tree) is None

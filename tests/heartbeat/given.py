@@ -77,6 +77,13 @@ def put_ack(root: Path, agent: str = "leaf-7", **changes: Any) -> Path:
     return put(Worktree(root).steer_directory / f"{agent}.ack.json", ack(agent, **changes))
 
 
+def in_use(root: Path) -> Path:
+    """A worktree's status directory, made as a dispatcher makes it."""
+    directory = Worktree(root).status_directory
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
 def tree(root: Path) -> dict[str, bytes]:
     """Everything below a directory, to show that something changed nothing."""
     return {

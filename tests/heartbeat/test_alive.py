@@ -1,9 +1,13 @@
+import os
+import subprocess
 from datetime import timedelta
 
 import pytest
 from heartbeat.given import HOUR, NOW, ago, content, put
 
 from strawboss.heartbeat import alive
+from strawboss.heartbeat.alive import Activity
+from strawboss.heartbeat.gh import Answer
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.sweep import sweep
 from strawboss.system.json_files import Broken
@@ -32,7 +36,7 @@ def said(verdict):
 def test_a_required_worker_that_beats_is_alive_whatever_else_lies_beside_it(gate):
     verdict = gate("a", a=content("a"), b=content("b", **OLD), c=b"{")
     assert verdict.exit_code == 0
-    assert alive.success_text(verdict) == "verify_subagent_alive: 1 required agent(s) alive"
+    assert alive.success_lines(verdict, {}) == ["verify_subagent_alive: 1 required agent(s) alive"]
 
 
 def test_without_a_required_worker_every_record_counts(gate):
@@ -97,7 +101,17 @@ def test_a_missing_directory_is_exit_2_without_the_word_though_the_list_is_fille
     report = alive.report(verdict, {})
     assert verdict.exit_code == 2
     assert (report.all_ok, report.redispatch_ok, report.missing_or_stale_agents) == (False, False, ["a"])
+    assert [worker.takeover for worker in report.workers] == [False]
     assert "REDISPATCH_OK" not in said(verdict)
+
+
+def test_a_directory_that_is_not_there_may_hold_the_beat_that_is_missing(tmp_path, gate):
+    for records in ({}, {"a": content("a", **OLD)}, {"b": content("b")}):
+        swept = gate(**records).swept
+        verdict = alive.decide(sweep([*swept.directories, str(tmp_path / "gone")], NOW), ("a",))
+        assert verdict.exit_code == 2
+        assert verdict.takeovers == ()
+        assert not any(worker.takeover for worker in alive.report(verdict, {}).workers)
 
 
 def test_a_directory_error_beside_a_required_worker_that_beats_does_not_matter(tmp_path, gate):
@@ -115,10 +129,55 @@ def test_the_report_counts_the_whole_sweep_and_prints_whole_minutes_as_such(gate
 
 def test_recent_commits_stand_beside_the_verdict(gate):
     verdict = gate("a", "b", a=content("a", **OLD))
-    report = alive.report(verdict, {"a": True, "b": None})
+    activity = {"a": Activity(True, False), "b": Activity(None, False)}
+    report = alive.report(verdict, activity)
     assert report.recent_git_activity is True
     assert [worker.recent_git_activity for worker in report.workers] == [True, None]
-    assert "commit recently" in "\n".join(alive.failure_lines(verdict, {"a": True, "b": None}))
+    assert "a commit recently; look before" in "\n".join(alive.failure_lines(verdict, activity))
+
+
+def test_and_beside_the_verdict_on_a_worker_that_beats(gate):
+    verdict = gate("a", a=content("a"))
+    activity = {"a": Activity(False, False)}
+    (worker,) = alive.report(verdict, activity).workers
+    assert (worker.agent_id, worker.takeover, worker.recent_git_activity) == ("a", False, False)
+    assert alive.success_lines(verdict, activity)[1:] == ["  a: its worktree had no commit recently"]
+
+
+SILENT = Activity(False, False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "activity", "dispatched", "silent"),
+    [
+        ({}, SILENT, None, True),
+        ({}, SILENT, NOW - HOUR, True),
+        ({}, SILENT, NOW - timedelta(seconds=1801), True),
+        # it has had no time to be silent, or nobody can say how much
+        ({}, SILENT, NOW - timedelta(seconds=1800), False),
+        ({}, SILENT, Broken("damaged"), False),
+        # somebody saw something, or could not look
+        ({}, Activity(True, False), None, False),
+        ({}, Activity(False, True), None, False),
+        ({}, Activity(None, False), None, False),
+        ({}, Activity(False, None), None, False),
+        # it has finished
+        ({"phase": "terminal", "terminal_state": "CLEAN"}, SILENT, None, False),
+    ],
+)
+def test_a_worker_that_its_host_calls_running_is_dead_by_its_silence_in_git_and_pull_request(
+    gate, fields, activity, dispatched, silent
+):
+    swept = gate(a=content("a", **fields)).swept
+    verdict = alive.decide(swept, ("a",), lambda _agent: dispatched, {"a": activity})
+    assert ("REDISPATCH_OK: a" in said(verdict)) is silent
+    assert verdict.exit_code == int(silent)
+    assert alive.report(verdict, {"a": activity}).redispatch_agents == (["a"] if silent else [])
+
+
+def test_contradicting_copies_are_not_taken_over_by_silence_either(gate):
+    swept = gate(a=content("a"), z=content("a", **OLD)).swept
+    assert alive.decide(swept, ("a",), activity={"a": SILENT}).takeovers == ()
 
 
 @pytest.mark.parametrize(
@@ -126,4 +185,42 @@ def test_recent_commits_stand_beside_the_verdict(gate):
     [({}, None), ({"a": None}, None), ({"a": False}, False), ({"a": False, "b": None}, None)],
 )
 def test_activity_is_unknown_unless_all_is_known(gate, activity, answer):
-    assert alive.report(gate("a"), activity).recent_git_activity is answer
+    found = {agent: Activity(git, False) for agent, git in activity.items()}
+    assert alive.report(gate("a"), found).recent_git_activity is answer
+
+
+def repository(root, age):
+    when = f"{int((NOW - timedelta(seconds=age)).timestamp())} +0000"
+    environment = {**os.environ, "GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when}
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.invalid"]
+    for command in (["init"], [*identity, "commit", "--allow-empty", "-m", "x"]):
+        subprocess.run(["git", "-C", str(root), *command], check=True, capture_output=True, env=environment)
+
+
+@pytest.mark.parametrize(
+    ("age", "fields", "asked", "found"),
+    [
+        (60, {}, False, Activity(True, False)),
+        (3600, {}, False, Activity(False, False)),
+        (60, {"pr_number": 7}, False, Activity(True, None)),
+        (3600, {"pr_number": 7}, True, Activity(False, True)),
+    ],
+)
+def test_every_worker_is_looked_at_and_its_pull_request_where_there_was_no_commit(
+    tmp_path, gate, age, fields, asked, found
+):
+    repository(tmp_path, age)
+    questions = []
+
+    def ask_in(root):
+        return lambda arguments: questions.append((root, arguments)) or Answer(0, ago(60), "")
+
+    verdict = gate("a", a=content("a", **fields))
+    assert alive.recent_activity(verdict, ask_in) == {"a": found}
+    assert [root for root, _ in questions] == ([tmp_path] if asked else [])
+
+
+def test_without_a_way_to_ask_a_pull_request_is_unknown(tmp_path, gate):
+    repository(tmp_path, 3600)
+    verdict = gate("a", a=content("a", pr_number=7))
+    assert alive.recent_activity(verdict, None) == {"a": Activity(False, None)}

@@ -128,6 +128,7 @@ DISPATCHED = strategies.sampled_from(
 @given(strategies.lists(CONTENTS, max_size=3), DISPATCHED)
 def test_monitor_gate_and_pre_cancel_never_disagree(tmp_path_factory, contents, dispatched):
     root = tmp_path_factory.mktemp("worktree")
+    (root / "steer").mkdir()
     status_directory = root / ".deft-scratch" / "subagent-status"
     status_directory.mkdir(parents=True)
     for name, fields in zip(("a-copy", "leaf-7", "z-copy"), contents, strict=False):

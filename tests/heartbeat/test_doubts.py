@@ -5,7 +5,14 @@ import pytest
 from heartbeat.given import NOW, ago, beat, content
 
 from strawboss.heartbeat.clocks import SleepClock
-from strawboss.heartbeat.doubts import Doubts, gather, notes, recent_git_activity, worktree_of
+from strawboss.heartbeat.doubts import (
+    Doubts,
+    gather,
+    notes,
+    recent_git_activity,
+    recent_pull_request_activity,
+)
+from strawboss.heartbeat.gh import Answer
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import examine
 
@@ -52,20 +59,6 @@ def test_an_absurd_age_is_a_suspect_source():
     assert said(record(last_heartbeat_at=ago(hours=18 * 24))) == ["suspect source"]
 
 
-@pytest.mark.parametrize(
-    ("state", "remark"),
-    [
-        ("CLEAN", []),
-        (
-            "succeeded",
-            ["unusual terminal state; the contract knows CLEAN, ERRORED, TIMEOUT, STALL, FAILED, BLOCKED"],
-        ),
-    ],
-)
-def test_an_unusual_terminal_state_is_mentioned(state, remark):
-    assert list(notes(record(terminal_state=state), Doubts(), 1800)) == remark
-
-
 def test_facts_are_gathered_for_a_stale_record_only(tmp_path):
     clock = SleepClock("b", 100.0)
     fresh, old = beat(tmp_path), beat(tmp_path, "old")
@@ -77,11 +70,6 @@ def test_facts_are_gathered_for_a_stale_record_only(tmp_path):
 
 def test_a_file_that_vanished_has_no_time_of_its_own(tmp_path):
     assert gather(record(tmp_path / "gone.json", last_heartbeat_at=ago(hours=2)), NOW, None) == Doubts()
-
-
-def test_the_worktree_is_the_one_above_the_status_directory(tmp_path):
-    assert worktree_of(str(Worktree(tmp_path).status_directory)) == tmp_path
-    assert worktree_of(str(tmp_path)) is None
 
 
 def git(root, *arguments, at=NOW_SECONDS):
@@ -106,3 +94,24 @@ def test_without_a_repository_or_a_commit_activity_is_unknown(tmp_path):
     git(tmp_path, "init")
     assert recent_git_activity(status, NOW, 1800) is None
     assert recent_git_activity(str(tmp_path), NOW, 1800) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "recent"),
+    [
+        (Answer(0, ago(1800) + "\n", ""), True),
+        (Answer(0, ago(1801) + "\n", ""), False),
+        (Answer(0, "null\n", ""), None),
+        (Answer(1, ago(60), "HTTP 404"), None),
+        (Answer(None, "", "gh is not installed"), None),
+    ],
+)
+def test_a_pull_request_touched_in_the_last_half_hour_is_recent_activity(answer, recent):
+    asked = []
+
+    def ask(arguments):
+        asked.append(arguments)
+        return answer
+
+    assert recent_pull_request_activity(ask, 77, NOW, 1800) is recent
+    assert asked == [["api", "repos/{owner}/{repo}/pulls/77", "--jq", ".updated_at"]]

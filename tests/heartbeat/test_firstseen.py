@@ -61,6 +61,7 @@ def test_two_steers_whose_stamps_share_a_file_do_not_share_a_clock(tmp_path):
 
 
 def test_any_steer_id_becomes_a_file_name(tmp_path):
+    (tmp_path / "seen").mkdir()
     odd = parse_steer(steer(steer_id="../../x y/" + "z" * 300), "leaf-7")
     assert seen(tmp_path / "seen", odd) == NOW
     assert seen(tmp_path / "seen", odd, now=LATER) == NOW

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from strawboss.heartbeat.layout import Worktree, is_safe_slug, lease_segment
+from strawboss.heartbeat.layout import Worktree, is_plain_name, is_safe_slug, lease_segment, worktree_of
 
 
 @pytest.mark.parametrize("agent", ["leaf-7", "a", "agent3-1365", "poller_1411.b", "x" * 128, "7"])
@@ -31,6 +31,22 @@ def test_a_slug_may_name_a_file(agent):
 )
 def test_what_could_leave_the_directory_or_pass_for_another_file_may_not(agent):
     assert not is_safe_slug(agent)
+
+
+@pytest.mark.parametrize("agent", ["leaf-7", "leaf-a.ack", "leaf-a.steer"])
+def test_a_reader_may_be_asked_for_any_plain_name(agent):
+    assert is_plain_name(agent)
+
+
+@pytest.mark.parametrize("agent", ["", "../x", "a/b", "a..b", ".a", "x" * 129, "a\n"])
+def test_but_for_nothing_that_leaves_the_directory(agent):
+    assert not is_plain_name(agent)
+
+
+def test_the_worktree_is_the_one_above_a_directory_of_the_contract():
+    assert worktree_of(Worktree(Path("/w")).status_directory) == Path("/w")
+    assert worktree_of(Path("/w/src/../.deft-scratch/subagent-steer")) == Path("/w")
+    assert worktree_of(Path("/w")) is None
 
 
 def test_heartbeats_live_inside_the_worktree_of_the_agent():

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -12,10 +15,14 @@ from strawboss.heartbeat.occupancy import (
     LeaseState,
     child_lease,
     claim,
+    give_back,
     read_child_lease,
     read_occupancy,
+    record_child,
+    take,
     write_gate,
 )
+from strawboss.heartbeat.utc import utc_now
 from strawboss.system.json_files import Broken, write_json
 
 
@@ -128,3 +135,58 @@ def test_a_child_lease_reads_back(tree):
 def test_a_broken_child_lease_is_not_missing(tree, what):
     put(tree.child_lease_file("leaf-7"), what)
     assert isinstance(read_child_lease(tree, "leaf-7"), Broken)
+
+
+def test_a_free_tree_is_taken_renewed_and_given_back(tree):
+    assert give_back(tree, "session-1", NOW).allowed
+    assert take(tree, "session-1", "mutation", NOW).allowed
+    assert take(tree, "session-1", "review", NOW + timedelta(minutes=5)).allowed
+    assert read_occupancy(tree, NOW).intent == "review"
+    assert give_back(tree, "session-1", NOW).allowed
+    assert read_occupancy(tree, NOW) == NOBODY
+
+
+def test_a_held_one_is_neither_taken_nor_given_back_by_another(tree):
+    take(tree, "session-1", "mutation", NOW)
+    before = tree.occupancy_file.read_bytes()
+    assert "advisory" in take(tree, "session-2", "mutation", NOW).reason
+    assert "session-1's" in give_back(tree, "session-2", NOW).reason
+    assert tree.occupancy_file.read_bytes() == before
+
+
+def test_what_a_claim_took_the_place_of_is_said(tree, lease):
+    lease(heartbeat_at=ago(hours=1))
+    assert take(tree, "session-2", "mutation", NOW).reason == "the heartbeat-stale lease of session-1"
+
+
+def test_a_child_is_recorded_and_what_was_there_is_known(tree):
+    assert record_child(tree, "leaf-7", "run-42", "session-1", "") is None
+    assert record_child(tree, "leaf-7", "run-43", "session-1", "").parent_id == "run-42"
+    assert read_child_lease(tree, "leaf-7").parent_id == "run-43"
+
+
+CLAIM = """
+import sys
+from pathlib import Path
+from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.occupancy import take
+from strawboss.heartbeat.utc import utc_now
+sys.stdin.readline()
+print(take(Worktree(Path(sys.argv[1])), sys.argv[2], "mutation", utc_now()).allowed)
+"""
+
+
+def test_of_many_that_claim_at_once_exactly_one_wins_and_the_lease_names_it(tree):
+    claims = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIM, str(tree.root), f"session-{number}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    with ThreadPoolExecutor(len(claims)) as pool:
+        said = list(pool.map(lambda claim: claim.communicate("go\n", timeout=60)[0].strip(), claims))
+    assert sorted(said) == ["False", "False", "False", "True"]
+    assert read_occupancy(tree, utc_now()).session_id == f"session-{said.index('True')}"

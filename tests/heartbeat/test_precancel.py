@@ -1,7 +1,7 @@
 from datetime import timedelta
 
 import pytest
-from heartbeat.given import HOUR, NOW, ago, beat, put, put_ack, put_steer, tree
+from heartbeat.given import HOUR, NOW, ago, beat, in_use, put, put_ack, put_steer, tree
 
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.precancel import Request, check, check_cancel
@@ -16,6 +16,8 @@ def ask(tmp_path):
     worktree = Worktree(tmp_path)
 
     def ask(now=NOW, by=check, **changes):
+        if not worktree.status_directory.exists():
+            in_use(tmp_path)
         fields = {
             "agent_id": "leaf-7",
             "canceller_id": "run-42",
@@ -48,6 +50,37 @@ def test_an_acknowledged_status_request_of_the_canceller_clears(tmp_path, ask, k
     put_steer(tmp_path, kind=kind)
     put_ack(tmp_path)
     assert answer(ask()) == ("steer-acked", 0)
+
+
+def test_an_acknowledged_one_clears_also_past_its_lifetime(tmp_path, ask):
+    beat(tmp_path)
+    put_steer(tmp_path, expires_at=ago(0))
+    put_ack(tmp_path)
+    assert answer(ask()) == ("steer-acked", 0)
+
+
+def test_an_unread_one_past_its_lifetime_clears_once_it_was_watched_for_three_minutes(tmp_path, ask):
+    beat(tmp_path)
+    put_steer(tmp_path, expires_at=ago(1))
+    assert answer(ask()) == ("observed-window-incomplete", 1)
+    beat(tmp_path, last_heartbeat_at=ago(-180))
+    assert answer(ask(NOW + timedelta(seconds=179))) == ("observed-window-incomplete", 1)
+    assert answer(ask(NOW + timedelta(seconds=180))) == ("steer-observed-window", 0)
+
+
+def test_what_was_asked_before_the_dispatch_was_asked_of_another_worker(tmp_path, ask):
+    beat(tmp_path)
+    put_steer(tmp_path, written_at=ago(60))
+    put_ack(tmp_path)
+    assert reason(ask(dispatched=NOW - timedelta(seconds=59))) == "heartbeat-fresh"
+    assert reason(ask(dispatched=NOW - timedelta(seconds=60))) == "steer-acked"
+
+
+def test_an_ack_from_before_the_steer_is_for_an_earlier_one_of_its_id(tmp_path, ask):
+    beat(tmp_path)
+    put_steer(tmp_path)
+    put_ack(tmp_path, acked_at=ago(61))
+    assert reason(ask()) == "observed-window-incomplete"
 
 
 def test_an_unread_one_clears_when_it_was_watched_for_three_minutes_and_not_before(tmp_path, ask):
@@ -84,15 +117,7 @@ def test_a_minute_of_forward_skew_is_tolerated_and_backward_skew_does_not_matter
     put_steer(tmp_path, written_at=ago(-60))
     assert reason(ask()) == "observed-window-incomplete"
     put_steer(tmp_path, written_at="2001-01-01T00:00:00Z")
-    assert reason(ask()) == "observed-window-incomplete"
-
-
-def test_an_expired_request_is_no_longer_pending_and_its_ack_is_gone_with_it(tmp_path, ask):
-    beat(tmp_path)
-    put_steer(tmp_path, expires_at=ago(0))
-    put_ack(tmp_path)
-    assert reason(ask()) == "heartbeat-fresh"
-    assert not Worktree(tmp_path).first_seen_directory.exists()
+    assert reason(ask(dispatched=None)) == "observed-window-incomplete"
 
 
 @pytest.mark.parametrize("foreign", [{"writer_id": "another"}, {"kind": "constraint"}, {"kind": "halt"}])
@@ -113,6 +138,7 @@ def test_an_inbox_that_does_not_parse_keeps_the_gate_red_whatever_the_heartbeat_
 
 def test_the_broken_inbox_of_another_agent_does_not_matter(tmp_path, ask):
     put(Worktree(tmp_path).steer_directory / "leaf-8.json", b"{not json")
+    in_use(tmp_path)
     assert reason(ask()) == "heartbeat-grace-expired-missing"
 
 
@@ -137,8 +163,9 @@ def test_the_stamp_lies_outside_the_inbox_and_nothing_else_is_written(tmp_path, 
     before = tree(tmp_path)
     ask()
     new = set(tree(tmp_path)) - set(before)
-    assert new == {".deft-scratch/subagent-steer-firstseen/leaf-7.s-1.json"}
-    assert read_object(tmp_path / new.pop())["canceller_id"] == "run-42"
+    stamp = ".deft-scratch/subagent-steer-firstseen/leaf-7.s-1.json"
+    assert new == {stamp, ".deft-scratch/.gitignore"}
+    assert read_object(tmp_path / stamp)["canceller_id"] == "run-42"
 
 
 # --- (b) the heartbeat
@@ -185,6 +212,40 @@ def test_contradicting_copies_clear_nothing(tmp_path, ask):
     assert answer(ask()) == ("heartbeat-malformed", 1)
 
 
+def test_a_status_directory_that_is_not_there_proves_nothing(tmp_path, ask):
+    gone = tmp_path / "gone"
+    asked = ask(
+        scratch_directory=Worktree(gone).status_directory, steer_directory=Worktree(gone).steer_directory
+    )
+    assert answer(asked) == ("config", 2)
+    assert not gone.exists()
+
+
+def test_a_steer_directory_that_is_not_there_means_nobody_was_steered_in_a_worktree_in_use_only(
+    tmp_path, ask
+):
+    in_use(tmp_path)
+    assert reason(ask()) == "heartbeat-grace-expired-missing"
+    assert answer(ask(steer_directory=tmp_path / "gone")) == ("config", 2)
+
+
+OTHERS = [
+    ({}, "identity-unknown"),
+    ({"wait_kind": "vibes"}, "identity-unknown"),
+    ({"last_heartbeat_at": ago(hours=2)}, "heartbeat-grace-expired-missing"),
+    ({"phase": "terminal", "terminal_state": "CLEAN"}, "heartbeat-grace-expired-missing"),
+]
+
+
+@pytest.mark.parametrize(("other", "expected"), OTHERS)
+def test_an_attempt_without_a_worker_is_not_cancelled_on_the_death_of_a_name_beside_a_living_one(
+    tmp_path, ask, other, expected
+):
+    beat(tmp_path, "leaf-8", **other)
+    assert reason(ask(identified=False)) == expected
+    assert reason(ask()) == "heartbeat-grace-expired-missing"
+
+
 def test_a_status_directory_that_cannot_be_listed_is_not_a_missing_worker(tmp_path, ask):
     put(Worktree(tmp_path).status_directory, b"")
     assert answer(ask()) == ("config", 2)
@@ -202,7 +263,7 @@ def test_force_needs_a_reason_and_prints_it(ask):
     assert answer(ask(dispatched=None, force=True, reason="  ")) == ("config", 2)
     forced = ask(dispatched=None, force=True, reason="host was\nrebooted")
     assert answer(forced) == ("force", 0)
-    assert "FORCE: host was rebooted" in forced.message
+    assert "FORCE by run-42: host was rebooted" in forced.message
 
 
 @pytest.mark.parametrize("damage", ["inbox", "stamp", "record"])
@@ -240,5 +301,6 @@ def test_a_cancel_with_nobody_to_ask_is_refused_unless_forced(ask):
     assert answer(ask(by=check_cancel, agent_id="")) == ("missing-agent", 1)
     assert answer(ask(by=check_cancel, canceller_id="")) == ("missing-agent", 1)
     assert answer(ask(by=check_cancel, agent_id="", force=True, reason="x")) == ("force", 0)
-    assert answer(ask(by=check_cancel, agent_id="", force=True, reason=" ")) == ("missing-agent", 1)
+    assert answer(ask(by=check_cancel, agent_id="", force=True, reason=" ")) == ("config", 2)
+    assert answer(ask(by=check_cancel, canceller_id="", force=True, reason="x")) == ("missing-canceller", 2)
     assert reason(ask(by=check_cancel)) == "heartbeat-grace-expired-missing"

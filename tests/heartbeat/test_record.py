@@ -58,8 +58,8 @@ def test_phase_terminal_without_a_state_is_malformed():
     assert judged(phase="terminal").failures == ("phase terminal without a terminal_state",)
 
 
-@pytest.mark.parametrize("state", [*TERMINAL_STATES, "succeeded", "exited"])
-def test_any_state_word_ends_a_record_also_in_another_phase(state):
+@pytest.mark.parametrize("state", TERMINAL_STATES)
+def test_each_state_word_ends_a_record_also_in_another_phase(state):
     record = judged(terminal_state=state, last_heartbeat_at=ago(hours=2))
     assert record.is_terminal
     assert not record.is_stale
@@ -69,6 +69,13 @@ def test_any_state_word_ends_a_record_also_in_another_phase(state):
 @pytest.mark.parametrize("state", [None, "", 0, 1, [], False])
 def test_what_is_no_state_word_ends_nothing(state):
     assert not judged(terminal_state=state).is_terminal
+
+
+@pytest.mark.parametrize("state", ["succeeded", "clean", "", 42, 0, True, [], {}])
+def test_any_other_state_is_malformed_and_proves_no_death_however_old(state):
+    record = judged(terminal_state=state, last_heartbeat_at=ago(hours=2))
+    assert "terminal_state" in record.failures[0]
+    assert not record.is_stale
 
 
 @pytest.mark.parametrize(("seconds", "stale"), [(1799, False), (1800, False), (1801, True)])
@@ -81,6 +88,16 @@ def test_more_than_two_minutes_in_the_future_is_malformed(seconds, sound):
     record = judged(last_heartbeat_at=ago(-seconds))
     assert record.ok is sound
     assert not record.is_stale
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-10-03T11:00:00+00:00", " 2026-10-03T11:00:00Z", "2026-10-03T11:00:00Z\n"]
+)
+def test_a_utc_time_in_another_form_than_the_contracts_is_malformed_and_keeps_its_age(text):
+    record = judged(last_heartbeat_at=text)
+    assert "ISO-8601 UTC" in record.failures[0]
+    assert record.age_seconds == 3600
+    assert record.is_stale
 
 
 @pytest.mark.parametrize("text", ["2026-10-03T12:00:00+02:00", "2026-10-03T12:00:00", "", "yesterday"])
@@ -121,12 +138,24 @@ def test_a_head_is_nothing_else(sha):
 
 @pytest.mark.parametrize(
     ("value", "number"),
-    [(77, 77), (77.0, 77), (1e3, 1000), (True, None), ("77", None), (None, None), (1.5, None), (1e300, None)],
+    [(77, 77), (77.0, 77), (1e3, 1000), (None, None)],
 )
-def test_a_pull_request_number_is_an_integer_or_ignored(value, number):
+def test_a_pull_request_number_is_an_integer_or_null(value, number):
     record = judged(pr_number=value)
     assert record.ok
     assert record.pr_number == number
+
+
+@pytest.mark.parametrize("value", [True, "77", "", 1.5, 1e300, [], {}])
+def test_a_pull_request_number_is_nothing_else(value):
+    record = judged(pr_number=value)
+    assert record.failures == (f"pr_number {value!r} is neither null nor an integer",)
+    assert record.pr_number is None
+
+
+@pytest.mark.parametrize("value", ["text", 7, None, [], True])
+def test_extra_is_an_object(value):
+    assert judged(extra=value).failures == ("extra is not an object",)
 
 
 @given(strategies.dictionaries(strategies.text(), strategies.integers() | strategies.text()))

@@ -133,7 +133,7 @@ def test_r58_recent_commits_stand_beside_the_verdict_on_a_stale_worker(report):
         subprocess.run(["git", "-C", str(root), *command], check=True, capture_output=True, env=dated)
     report.holds()
     verdict = report.judged()
-    told = alive.report(verdict, alive.git_activity(verdict))
+    told = alive.report(verdict, alive.recent_activity(verdict, None))
     assert told.recent_git_activity is report.given["expect"]["recent_git_activity"]
 
 
@@ -161,6 +161,7 @@ def test_r61_an_absurd_age_is_a_suspect_source(report):
 
 
 def test_r62_what_the_writer_writes_is_what_every_gate_reads(report):
+    report.worktree.root.mkdir(exist_ok=True)
     writer.write(report.worktree.status_directory, Beat(**report.given["beat"]), report.now)
     report.holds()
 

@@ -32,8 +32,8 @@ def test_every_kind_of_steer_and_writer_is_accepted(kind, writer):
     assert isinstance(parsed(kind=kind, writer_kind=writer), Steer)
 
 
-def test_unknown_keys_are_ignored():
-    assert isinstance(parsed(priority="high"), Steer)
+def test_a_key_of_its_own_is_refused():
+    assert "'priority'" in parsed(priority="high").reason
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_unknown_keys_are_ignored():
         ("agent_id", ["leaf-8", "", None, 7]),
         ("steer_id", ["", " ", None, 7]),
         ("writer_id", ["", "\t", None]),
-        ("written_at", ["noon", "2026-10-03T12:00:00", None, 7]),
+        ("written_at", ["noon", "2026-10-03T12:00:00", "2026-10-03T12:00:00+00:00", None, 7]),
         ("expires_at", ["noon", None]),
         ("writer_kind", ["owner", None, []]),
         ("kind", ["order", None, "Note"]),
@@ -115,6 +115,9 @@ def test_an_unread_steer_is_pending_until_it_is_acked_or_expires(tmp_path, inbox
         (ack(schema="x"), "schema"),
         (ack(acked_at="noon"), "acked_at"),
         (ack(agent_id=None), "agent_id"),
+        (ack(agent_id="leaf-8"), "agent_id"),
+        (ack(why="done"), "its ack is not"),
+        (ack(acked_at=ago(61)), "older than the steer"),
         (ack(steer_id="s-0"), ""),
     ],
 )

@@ -50,10 +50,19 @@ def test_steer_files_and_acks_among_the_heartbeats_are_skipped_whatever_else_the
     put(status / "steered.json", steer("steered"))
     put(status / "v2.json", content("v2", schema="deft.subagent.steer.v2"))
     put(status / "leaf-7.ack.json", ack())
-    put(status / "x.ack.json", b"{not json")
-    put(status / "x.steer.json", b"{not json")
     (result,) = swept(status).records
     assert result.ok
+
+
+@pytest.mark.parametrize("agent", ["a.ack", "a.steer", "a.firstseen"])
+def test_an_agent_whose_name_looks_like_a_steers_is_seen_stale(status, agent):
+    put(status / f"{agent}.json", content(agent, last_heartbeat_at=ago(hours=2)))
+    assert [record.is_stale for record in swept(status).records] == [True]
+
+
+def test_broken_json_under_such_a_name_is_a_row(status):
+    put(status / "x.ack.json", b"{not json")
+    assert "malformed JSON" in only_failure(status)
 
 
 def test_broken_json_is_not_skipped_as_a_steer(status):
@@ -117,12 +126,39 @@ def test_a_directory_that_vanishes_after_the_listing_leaves_no_rows(status, mock
     put(status / "a.json", content("a"))
     listed = sweeping._content
 
-    def vanish(entry, directory):
+    def vanish(path):
         shutil.rmtree(status)
-        return listed(entry, directory)
+        return listed(path)
 
     mocker.patch.object(sweeping, "_content", vanish)
     assert names(status) == []
+
+
+LATE_WORDS = [
+    (content("a", phase="terminal", terminal_state="CLEAN"), ["terminal"]),
+    (content("a"), ["polling"]),
+    (b"{half", [None]),
+    (None, []),
+]
+
+
+@pytest.mark.parametrize(("word", "phases"), LATE_WORDS)
+def test_what_lands_while_the_others_are_read_is_heard_before_anybody_is_called_stale(
+    status, mocker, word, phases
+):
+    put(status / "a.json", content("a", phase="fixing", last_heartbeat_at=ago(hours=2)))
+    put(status / "b.json", content("b"))
+    really = sweeping.read_object
+
+    def read(path):
+        if str(path).endswith("b.json"):
+            put(status / "a.json", word) if word else (status / "a.json").unlink()
+        return really(path)
+
+    mocker.patch.object(sweeping, "read_object", read)
+    records = [record for record in swept(status).records if record.stem == "a"]
+    assert [record.phase for record in records] == phases
+    assert not any(record.is_stale for record in records)
 
 
 def test_a_missing_directory_is_an_error_and_nothing_seen(tmp_path):

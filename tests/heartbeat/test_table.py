@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from heartbeat.commands import run
 from heartbeat.given import NOW, ago, beat, content, put, put_ack, put_steer
+from heartbeat.given import ack as ack_file
 from heartbeat.given import steer as steer_file
 
 from strawboss.heartbeat import review
@@ -112,7 +113,7 @@ def test_a_required_agent_in_an_empty_and_in_a_missing_directory(tree):
     empty = run("verify:subagent-alive", "--require-agent", "a")
     assert empty.code == 1
     for part in ("REDISPATCH_OK", "--action cancel", "session:start --rearm"):
-        assert part in empty.err
+        assert part in empty.out
     gone = run("verify:subagent-alive", "--require-agent", "a", "--scratch-dir", "gone", "--json")
     assert (gone.code, gone.json["all_ok"]) == (2, False)
 
@@ -120,7 +121,7 @@ def test_a_required_agent_in_an_empty_and_in_a_missing_directory(tree):
 def test_a_status_directory_with_a_steer_an_ack_and_a_subdirectory(tree):
     beat(tree.root, "a", last_heartbeat_at=since(10))
     put(tree.status_directory / "b.json", steer_file("b"))
-    put(tree.status_directory / "b.ack.json", b"{}")
+    put(tree.status_directory / "b.ack.json", ack_file("b"))
     put(tree.status_directory / "deeper" / "c.json", content("c"))
     report = run("agent:monitor", "--json").json
     assert (report["record_count"], report["malformed_count"]) == (1, 0)
@@ -143,7 +144,7 @@ def test_an_inbox_that_is_not_json(tree):
     put(tree.steer_directory / "leaf-7.json", b"{not json")
     report = run("verify:subagent-steer", "--json").json
     assert (report["pending"], len(report["parse_failures"])) == ([], 1)
-    assert run("verify:subagent-steer").err.startswith("STEER_PENDING")
+    assert run("verify:subagent-steer").out.startswith("STEER_PENDING")
     ran = run(
         "subagent:pre-cancel", "--agent", "leaf-7", "--canceller-id", "run-42", "--target-id", ".",
         "--dispatch-started-at", since(hours=1), "--json",
@@ -265,7 +266,7 @@ def test_spellings_of_one_target(tree, first, second):
 
 
 @pytest.mark.parametrize(
-    ("target", "git", "made"), [("./w", False, True), ("bare", True, True), ("docs", False, False)]
+    ("target", "git", "made"), [("./w", False, True), ("bare", True, True), ("docs", False, True)]
 )
 def test_begin_makes_status_directories(tree, target, git, made):
     (tree.root / target).mkdir()

@@ -1,14 +1,16 @@
 import errno
+import os
 import subprocess
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
-from heartbeat.given import NOW, ago, content, put, tree
+from filelock import FileLock, Timeout
+from heartbeat.given import NOW, ago, content, dead_pid, put, tree
 
-from strawboss.heartbeat import writer
+from strawboss.heartbeat import turn, writer
 from strawboss.heartbeat.clocks import SleepClock
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.record import Beat
@@ -17,6 +19,7 @@ from strawboss.heartbeat.utc import utc_now
 from strawboss.system.json_files import read_object
 
 BEAT = Beat("leaf-7", "run-42", "polling", "poll 3 of 20")
+STARTING = Beat("leaf-7", "run-42", "starting", "again")
 END = Beat("leaf-7", "run-42", "terminal", "done", terminal_state="CLEAN")
 
 
@@ -25,7 +28,7 @@ def records(directory):
 
 
 def test_beats_replace_one_file_in_a_directory_made_on_the_way(tmp_path):
-    directory = tmp_path / "deep" / "status"
+    directory = Worktree(tmp_path).status_directory
     for message in ("one", "two"):
         writer.write(directory, Beat("leaf-7", "run-42", "polling", message), NOW)
     assert records(directory) == ["leaf-7.json"]
@@ -39,6 +42,7 @@ def test_a_beat_touches_nothing_but_the_status_directory(tmp_path):
         ".deft/occupancy.json",
         ".deft-scratch/subagent-status/leaf-7.json",
         ".deft-scratch/subagent-status/.leaf-7.lock",
+        ".deft-scratch/.gitignore",
     }
     assert (tmp_path / ".deft" / "occupancy.json").read_bytes() == b"{}"
 
@@ -100,6 +104,73 @@ def test_without_one_it_is_written(tmp_path):
     assert read_object(tmp_path / "leaf-7.json")["terminal_state"] == "CLEAN"
 
 
+ENDED = [{"phase": "terminal", "terminal_state": "CLEAN"}, {"terminal_state": "CLEAN"}, {"phase": "terminal"}]
+
+
+@pytest.mark.parametrize("ended", ENDED)
+@pytest.mark.parametrize("beat", [BEAT, END, replace(END, terminal_state="ERRORED")])
+def test_terminal_stays_terminal(tmp_path, ended, beat):
+    path = put(tmp_path / "leaf-7.json", content(**ended))
+    before = path.read_bytes()
+    with pytest.raises(writer.EndedError, match="leaf-7 has ended"):
+        writer.write(tmp_path, beat, NOW)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("ended", ENDED)
+def test_until_a_new_life_starts_and_what_it_replaced_is_said(tmp_path, ended):
+    put(tmp_path / "leaf-7.json", content(**ended))
+    written = writer.write_next(tmp_path, "leaf-7", lambda _before: STARTING, NOW)
+    assert "terminal record" in written.replaced
+    assert read_object(written.path)["phase"] == "starting"
+
+
+def test_a_record_that_could_not_be_used_is_replaced_and_an_ordinary_beat_replaces_nothing_worth_saying(
+    tmp_path,
+):
+    put(tmp_path / "leaf-7.json", b"{half")
+    assert "malformed JSON" in writer.write_next(tmp_path, "leaf-7", lambda _before: BEAT, NOW).replaced
+    assert writer.write_next(tmp_path, "leaf-7", lambda _before: BEAT, NOW).replaced == ""
+
+
+def test_who_decides_sees_what_lies_there_in_its_own_turn(tmp_path):
+    seen = []
+
+    def decide(before):
+        with pytest.raises(Timeout):
+            FileLock(tmp_path / ".leaf-7.lock", timeout=0).acquire()
+        seen.append(before and before.last_message)
+        return BEAT
+
+    for _ in range(2):
+        writer.write_next(tmp_path, "leaf-7", decide, NOW)
+    assert seen == [None, "poll 3 of 20"]
+
+
+@pytest.mark.parametrize("place", ["gone/.deft-scratch/subagent-status", "gone/status", "gone"])
+def test_a_place_that_is_not_there_is_not_made(tmp_path, place):
+    with pytest.raises(FileNotFoundError, match="gone"):
+        writer.write(tmp_path / place, BEAT, NOW)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_killed_writers_left_behind_is_cleaned_and_nothing_else(tmp_path):
+    mine, dead = os.getpid(), dead_pid()
+    stray = [f".leaf-7.json.{dead}.123.tmp", f".leaf-8.json.{dead}.1.tmp"]
+    others = [
+        f".leaf-7.json.{mine}.123.tmp",
+        f".leaf-7.json.{dead}.tmp",
+        ".leaf-7.json.0b8f.tmp",
+        f"leaf-7.json.{dead}.123.tmp",
+        f".leaf-7.lock.{dead}.123.tmp",
+        ".leaf-7.json.99999999999999.1.tmp",
+    ]
+    for name in (*stray, *others):
+        put(tmp_path / name, b"{half")
+    writer.write(tmp_path, BEAT, NOW)
+    assert {path.name for path in tmp_path.iterdir()} == {*others, "leaf-7.json", ".leaf-7.lock"}
+
+
 def test_a_full_disk_leaves_the_last_beat_whole(tmp_path, mocker):
     writer.write(tmp_path, BEAT, NOW)
     mocker.patch.object(Path, "replace", side_effect=OSError(errno.ENOSPC, "No space left on device"))
@@ -110,8 +181,8 @@ def test_a_full_disk_leaves_the_last_beat_whole(tmp_path, mocker):
 
 
 def test_a_writer_that_never_lets_go_is_an_error_and_no_hang(tmp_path, mocker):
-    mocker.patch.object(writer, "LOCK_TIMEOUT_SECONDS", 0.05)
-    with FileLock(tmp_path / ".leaf-7.lock"), pytest.raises(OSError, match="another writer"):
+    mocker.patch.object(turn, "LONGEST_WAIT_SECONDS", 0.05)
+    with FileLock(tmp_path / ".leaf-7.lock"), pytest.raises(OSError, match="another has held it"):
         writer.write(tmp_path, BEAT, NOW)
 
 

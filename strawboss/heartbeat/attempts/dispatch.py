@@ -1,4 +1,4 @@
-"""`swarm:pre-dispatch`: begin, complete and cancel attempts under the ledger's lock, ask pre-cancel before a cancel.
+"""`swarm:pre-dispatch`: begin and end attempts under the ledger's lock; every road to `cancelled` asks pre-cancel.
 
 Exit codes: 0 done, 1 refused, 2 the ledger cannot be used. A refused action changes nothing.
 """
@@ -20,14 +20,14 @@ from strawboss.heartbeat.attempts.decide import may_begin
 from strawboss.heartbeat.attempts.ledger import Attempt, Unit, UnitKey
 from strawboss.heartbeat.attempts.lock import LedgerHeldError, locked
 from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.places import make_scratch
 from strawboss.heartbeat.precancel import Outcome as PreCancelOutcome
 from strawboss.system.files import FILE_MODE, make_private_directory
 from strawboss.system.json_files import Broken
 
+CANCELLED = "cancelled"
 DEFAULT_WORKFLOW = "drive-to:merge-ready"
 LOCK_TIMEOUT_SECONDS = 10.0
-# Ours beside the other tools' key, whose lower case cannot be turned into a path again.
-_PATH_KEY = "targetPath"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +53,9 @@ class Place:
         return self.project_root / self.target
 
     @property
-    def worktree(self) -> Worktree:
-        """Where the worker's files are: the target if it is a directory, else the project."""
-        return Worktree(self.path if self.path.is_dir() else self.project_root)
-
-    @property
-    def is_worktree(self) -> bool:
-        """Whether the target exists and looks like the tree of a worker, not like a plain folder of the project."""
-        target = self.target
-        by_name = (
-            os.path.isabs(target)  # noqa: PTH117 - a string that is no path yet
-            or target.startswith((".", ".deft-scratch/", "worktrees/"))
-            or "\\" in target
-            or target[1:2] == ":"
-        )
-        return self.path.is_dir() and (by_name or (self.path / ".git").exists())
+    def worktree(self) -> Worktree | None:
+        """Where the worker's files are; None for a target that is no directory, or not yet."""
+        return Worktree(self.path) if self.path.is_dir() else None
 
 
 class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -96,51 +84,46 @@ def begin(
             return _outcome(place, "begin", 1, decision.code, decision.reason, None, active)
         trigger = "automatic" if not unit.attempts else "retry"
         attempt = ledger.new_attempt(revision, now, worker_id, external_run_id, trigger)
-        named = replace(unit, raw=unit.raw | {_PATH_KEY: str(place.path.absolute())})
+        named = replace(unit, raw=unit.raw | {ledger.PATH_KEY: str(place.path.absolute())})
         ledger.write_unit(place.directory, ledger.begun(named, attempt), now)
         return _outcome(place, "begin", 0, decision.code, decision.reason, attempt, (attempt,))
 
     try:
-        if place.is_worktree:
-            make_private_directory(place.worktree.status_directory)
+        if place.worktree:
+            make_scratch(place.worktree.status_directory)
     except OSError as error:
         return _unusable(place, "begin", f"cannot make the status directory: {error}")
     return _with_unit(place, "begin", act)
 
 
-def complete(place: Place, status: str, attempt_id: str | None, now: datetime) -> Outcome:
-    """End an attempt with its outcome."""
+def end(
+    place: Place,
+    action: str,
+    status: str,
+    attempt_id: str | None,
+    ask: Callable[[Attempt], PreCancelOutcome],
+    now: datetime,
+) -> Outcome:
+    """End an active attempt: `action` is complete or cancel, `status` what becomes of it.
+
+    Whatever would be `cancelled` is asked about first; the lock is held over the question and the write.
+    """
 
     def act(unit: Unit) -> Outcome:
         attempt = _chosen(unit, attempt_id)
         if attempt is None:
-            return _none_active(place, "complete", unit, attempt_id)
+            return _none_active(place, action, unit, attempt_id)
+        asked = ask(attempt) if status == CANCELLED else None
+        if asked and not asked.ok:
+            reason = f"pre-cancel refused: {asked.message}"
+            return _outcome(place, action, asked.exit_code, "REFUSED", reason, attempt, unit.active)
         after = ledger.closed(unit, attempt, status, now)
         ledger.write_unit(place.directory, after, now)
-        reason = f"attempt {attempt.id} {status}"
-        return _outcome(place, "complete", 0, "COMPLETED", reason, after.row(attempt.id), after.active)
+        decision = "CANCELLED" if asked else "COMPLETED"
+        reason = asked.message if asked else f"attempt {attempt.id} {status}"
+        return _outcome(place, action, 0, decision, reason, after.row(attempt.id), after.active)
 
-    return _with_unit(place, "complete", act)
-
-
-def cancel(
-    place: Place, attempt_id: str | None, ask: Callable[[Attempt], PreCancelOutcome], now: datetime
-) -> Outcome:
-    """Cancel an active attempt if pre-cancel clears; the lock is held over the question and the write."""
-
-    def act(unit: Unit) -> Outcome:
-        attempt = _chosen(unit, attempt_id)
-        if attempt is None:
-            return _none_active(place, "cancel", unit, attempt_id)
-        asked = ask(attempt)
-        if not asked.ok:
-            reason = f"pre-cancel refused: {asked.message}"
-            return _outcome(place, "cancel", asked.exit_code, "REFUSED", reason, attempt, unit.active)
-        after = ledger.closed(unit, attempt, "cancelled", now)
-        ledger.write_unit(place.directory, after, now)
-        return _outcome(place, "cancel", 0, "CANCELLED", asked.message, after.row(attempt.id), after.active)
-
-    return _with_unit(place, "cancel", act)
+    return _with_unit(place, action, act)
 
 
 def _with_unit(place: Place, action: str, act: Callable[[Unit], Outcome]) -> Outcome:
@@ -171,7 +154,7 @@ def _active_elsewhere(place: Place, unit: Unit) -> Iterator[Attempt]:
             raise _DamagedError(other.reason)
         if other.key == unit.key or (other.key.scope, other.key.workflow) != (place.scope, place.workflow):
             continue
-        if os.path.realpath(str(other.raw.get(_PATH_KEY) or other.key.target)) == here:
+        if os.path.realpath(other.target_path) == here:
             yield from other.active
 
 

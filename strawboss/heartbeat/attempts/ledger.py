@@ -16,6 +16,8 @@ from strawboss.heartbeat.layout import LEDGER_DIRECTORY
 from strawboss.heartbeat.utc import format_utc, parse_utc
 from strawboss.system.json_files import Broken, read_object, write_json
 
+# Ours beside the other tools' key, whose lower case cannot be turned into a path again.
+PATH_KEY = "targetPath"
 FINISHED = frozenset({"succeeded", "failed", "cancelled", "blocked"})
 SEPARATOR = "\x1f"
 _ROW_FIELDS = ("attemptId", "sourceRevision", "trigger", "status", "startedAt")
@@ -71,6 +73,10 @@ class Unit:
     @property
     def active(self) -> tuple[Attempt, ...]:
         return tuple(attempt for attempt in self.attempts if attempt.active)
+
+    @property
+    def target_path(self) -> str:
+        return str(self.raw.get(PATH_KEY) or self.key.target)
 
     def row(self, attempt_id: str) -> Attempt:
         return next(attempt for attempt in self.attempts if attempt.id == attempt_id)

@@ -1,25 +1,44 @@
-"""When a worker was dispatched, as the ledger of attempts knows it."""
+"""When a worker was dispatched, as the ledgers of attempts know it."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 
-from strawboss.heartbeat.attempts.ledger import all_units, ledger_directory
+from strawboss.heartbeat.attempts.ledger import Attempt, Unit, all_units, ledger_directory
 from strawboss.heartbeat.classify import Dispatched
+from strawboss.heartbeat.layout import worktree_of
+from strawboss.heartbeat.places import ledger_roots
 from strawboss.system.json_files import Broken
 
 
-def dispatch_time(project_root: Path, agent_id: str) -> Dispatched:
-    """The latest start among a worker's active attempts; None when there is none.
+def dispatch_time(project_root: Path, agent_id: str, scratch_directories: Iterable[str | Path]) -> Dispatched:
+    """The latest start among the active attempts that may be this worker's; None when there is none.
 
-    A damaged unit may be the very one that says "just dispatched": then the answer is Broken, never None.
+    An attempt that names no worker may be anybody's whose records lie in its worktree. A damaged unit may be the very
+    one that says "just dispatched": then the answer is Broken, never None.
     """
-    starts = []
-    for unit in all_units(ledger_directory(project_root)):
-        if isinstance(unit, Broken):
-            return unit
-        for attempt in unit.active:
-            if attempt.worker_id == agent_id:
-                starts.append(attempt.started or Broken(f"attempt {attempt.id}: startedAt is not a UTC time"))
+    trees = {os.path.realpath(worktree_of(Path(each)) or each) for each in scratch_directories}
+    starts = list(_starts(project_root, agent_id, trees))
     broken = next((start for start in starts if isinstance(start, Broken)), None)
     return broken or max((start for start in starts if not isinstance(start, Broken)), default=None)
+
+
+def _starts(project_root: Path, agent_id: str, trees: set[str]) -> Iterator[datetime | Broken]:
+    for root in ledger_roots(project_root):
+        for unit in all_units(ledger_directory(root)):
+            if isinstance(unit, Broken):
+                yield unit
+            else:
+                yield from map(_start, _attempts_of(unit, agent_id, trees))
+
+
+def _attempts_of(unit: Unit, agent_id: str, trees: set[str]) -> list[Attempt]:
+    its_own = {agent_id, None} if os.path.realpath(unit.target_path) in trees else {agent_id}
+    return [attempt for attempt in unit.active if attempt.worker_id in its_own]
+
+
+def _start(attempt: Attempt) -> datetime | Broken:
+    return attempt.started or Broken(f"attempt {attempt.id}: startedAt is not a UTC time")

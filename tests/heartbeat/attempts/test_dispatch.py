@@ -24,7 +24,15 @@ def begin(root, target="tree", worker="leaf-7", **changes):
 
 
 def cancel(root, outcome=GREEN, target="tree", attempt_id=None):
-    return dispatch.cancel(Place(root, "s", target), attempt_id, lambda _attempt: outcome, NOW)
+    return dispatch.end(
+        Place(root, "s", target), "cancel", "cancelled", attempt_id, lambda _attempt: outcome, NOW
+    )
+
+
+def complete(root, status, attempt_id=None, outcome=RED):
+    return dispatch.end(
+        Place(root, "s", "tree"), "complete", status, attempt_id, lambda _attempt: outcome, NOW
+    )
 
 
 def test_begin_twice_is_denied_and_after_a_cleared_cancel_allowed(tmp_path):
@@ -59,14 +67,14 @@ def test_pre_cancel_is_asked_under_the_lock_and_told_the_attempt(tmp_path):
         assert list(ledger_directory(tmp_path).glob("*.json.lock"))
         return GREEN
 
-    dispatch.cancel(Place(tmp_path, "s", "tree"), None, ask, NOW)
+    dispatch.end(Place(tmp_path, "s", "tree"), "cancel", "cancelled", None, ask, NOW)
     assert asked == [(begun.attempt["attemptId"], "leaf-7", NOW)]
 
 
 @pytest.mark.parametrize("attempt_id", [None, "att-unknown"])
 def test_nothing_to_cancel_or_complete_is_exit_1_and_writes_no_row(tmp_path, attempt_id):
     assert cancel(tmp_path, attempt_id=attempt_id).exit_code == 1
-    assert dispatch.complete(Place(tmp_path, "s", "tree"), "failed", attempt_id, NOW).exit_code == 1
+    assert complete(tmp_path, "failed", attempt_id).exit_code == 1
     assert not list(ledger_directory(tmp_path).glob("*.json"))
 
 
@@ -78,7 +86,7 @@ def test_an_attempt_already_closed_is_exit_1(tmp_path):
 
 def test_complete_ends_an_attempt_with_its_status(tmp_path):
     begin(tmp_path)
-    done = dispatch.complete(Place(tmp_path, "s", "tree"), "failed", None, NOW)
+    done = complete(tmp_path, "failed")
     assert (done.exit_code, done.attempt["status"], done.active_attempt_ids) == (0, "failed", [])
     assert begin(tmp_path).decision == "ALLOW_TRANSIENT_RETRY"
 
@@ -91,11 +99,27 @@ def test_a_damaged_ledger_is_exit_2_and_stays_as_it_is(tmp_path, damage):
     for outcome in (
         begin(tmp_path),
         cancel(tmp_path),
-        dispatch.complete(Place(tmp_path, "s", "tree"), "failed", None, NOW),
+        complete(tmp_path, "failed"),
     ):
         assert outcome.exit_code == 2
         assert file.name in outcome.reason
     assert file.read_bytes() == damage
+
+
+@pytest.mark.parametrize("status", ["succeeded", "failed", "blocked"])
+def test_only_what_becomes_cancelled_is_asked_about(tmp_path, status):
+    begin(tmp_path)
+    assert complete(tmp_path, status).exit_code == 0
+
+
+def test_completing_as_cancelled_is_a_cancel_and_passes_the_same_gate(tmp_path):
+    begin(tmp_path)
+    before = tree(tmp_path)
+    refused = complete(tmp_path, "cancelled")
+    assert (refused.exit_code, refused.decision) == (1, "REFUSED")
+    assert tree(tmp_path) == before
+    cleared = complete(tmp_path, "cancelled", outcome=GREEN)
+    assert (cleared.exit_code, cleared.decision, cleared.attempt["status"]) == (0, "CANCELLED", "cancelled")
 
 
 def test_a_damaged_unit_beside_ours_may_be_the_same_worktree_and_denies_a_begin(tmp_path):
@@ -127,16 +151,12 @@ def test_a_link_to_a_worktree_is_the_same_worktree(tmp_path):
     assert begin(tmp_path, "alias").decision == "DENY_DUPLICATE_ACTIVE"
 
 
-@pytest.mark.parametrize(
-    ("target", "git", "made"),
-    [("./tree", False, True), ("worktrees/a", False, True), ("bare", True, True), ("docs", False, False)],
-)
-def test_begin_makes_the_status_directory_of_what_looks_like_a_worktree(tmp_path, target, git, made):
+@pytest.mark.parametrize("target", ["./tree", "worktrees/a", "docs"])
+def test_begin_makes_the_status_directory_of_any_directory_and_keeps_it_out_of_git(tmp_path, target):
     (tmp_path / target).mkdir(parents=True)
-    if git:
-        put(tmp_path / target / ".git", b"gitdir: elsewhere")
     begin(tmp_path, target)
-    assert (tmp_path / target / ".deft-scratch" / "subagent-status").is_dir() is made
+    assert (tmp_path / target / ".deft-scratch" / "subagent-status").is_dir()
+    assert (tmp_path / target / ".deft-scratch" / ".gitignore").read_text() == "*\n"
 
 
 def test_begin_makes_no_worktree(tmp_path):
@@ -153,7 +173,7 @@ def test_a_status_directory_that_cannot_be_made_begins_nothing(tmp_path):
 def test_a_bare_worktree_name_means_the_worktree_for_cancel_as_for_begin(tmp_path):
     put(tmp_path / "bare" / ".git", b"")
     assert Place(tmp_path, "s", "bare").worktree.root == tmp_path / "bare"
-    assert Place(tmp_path, "s", "gone").worktree.root == tmp_path
+    assert Place(tmp_path, "s", "gone").worktree is None
 
 
 BEGIN = """
