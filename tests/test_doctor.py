@@ -144,9 +144,10 @@ def test_a_pi_that_is_not_there_is_to_be_made_runnable(patient: Make) -> None:
 
 
 def test_the_extension_is_registered_or_to_be_installed(patient: Make) -> None:
-    ours = Package("x", installation.EXTENSION, installation.EXTENSION_NAME, "0.1.0")
-    assert doctor.extension(patient(packages=(ours,))).health is Health.OK
-    assert doctor.extension(patient(packages=())).fix == "run `strawboss install`"
+    ours = tuple(Package("x", path, "", "0.1.0") for path in installation.EXTENSIONS)
+    assert doctor.extension(patient(packages=ours)).health is Health.OK
+    for some in ((), ours[:1], ours[1:]):
+        assert doctor.extension(patient(packages=some)).fix == "run `strawboss install`"
 
 
 # -- neighbours ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Registers the extension with pi and tells it which Python to start: pi knows none, and the extension must not guess."""
+"""Registers the extensions with pi and tells them which Python to start: pi knows none, and they must not guess."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from strawboss.system.files import write_atomically
 
 EXTENSION = Path(__file__).resolve().parent / "extension"
 EXTENSION_NAME = "strawboss-extension"
+# Its own package: a worker's heartbeats and /heartbeat do not need the process, nor it them.
+HEARTBEAT = Path(__file__).resolve().parents[1] / "heartbeat" / "pi"
+HEARTBEAT_NAME = "strawboss-heartbeat"
+EXTENSIONS = (EXTENSION, HEARTBEAT)
 PYTHON_FILE = "strawboss.json"
 
 
@@ -24,17 +28,19 @@ class Interpreter(msgspec.Struct, frozen=True):
 def install(pi: Pi, environment: Mapping[str, str], python: str) -> list[str]:
     """Make pi load the extension of this package with this Python; what was done, line by line. Raises PiError."""
     done = [f"removed {old.source} from pi (another strawboss)" for old in _remove(pi, _others(pi))]
-    pi.install(EXTENSION)
-    if not any(_is_ours(package) for package in pi.packages()):
+    for extension in EXTENSIONS:
+        pi.install(extension)
+    if missing := _missing(pi.packages()):
         raise PiError(
-            f"pi does not list {EXTENSION} after `pi install`; run `pi list` and `strawboss doctor`"
+            f"pi does not list {missing[0]} after `pi install`; run `pi list` and `strawboss doctor`"
         )
     file = python_file(environment)
     try:
         write_atomically(file, msgspec.json.encode(Interpreter(python)) + b"\n")
     except OSError as error:
         raise PiError(f"{file} cannot be written ({error.strerror}); check its permissions") from error
-    return [*done, f"registered {EXTENSION} with pi", f"it starts {python} (written to {file})"]
+    registrations = [f"registered {extension} with pi" for extension in EXTENSIONS]
+    return [*done, *registrations, f"they start {python} (written to {file})"]
 
 
 def uninstall(pi: Pi, environment: Mapping[str, str]) -> list[str]:
@@ -52,7 +58,13 @@ def uninstall(pi: Pi, environment: Mapping[str, str]) -> list[str]:
 
 
 def registered(packages: tuple[Package, ...]) -> bool:
-    return any(_is_ours(package) for package in packages)
+    """Whether pi loads all of it."""
+    return not _missing(packages)
+
+
+def _missing(packages: tuple[Package, ...]) -> list[Path]:
+    paths = {package.path.resolve() for package in packages}
+    return [extension for extension in EXTENSIONS if extension not in paths]
 
 
 def python_file(environment: Mapping[str, str]) -> Path:
@@ -79,11 +91,12 @@ def _others(pi: Pi) -> list[Package]:
 
 
 def _is_ours(package: Package) -> bool:
-    return package.path.resolve() == EXTENSION
+    return package.path.resolve() in EXTENSIONS
 
 
 def _is_another(package: Package) -> bool:
     """By its own name, or, gone from the disk, by the end of its path."""
-    return package.name == EXTENSION_NAME or package.source.replace("\\", "/").endswith(
-        "strawboss/pi/extension"
+    source = package.source.replace("\\", "/")
+    return package.name in (EXTENSION_NAME, HEARTBEAT_NAME) or source.endswith(
+        ("strawboss/pi/extension", "strawboss/heartbeat/pi")
     )

@@ -13,7 +13,7 @@ import pytest
 from e2e.pi_install import pi_binary
 from standins.herdr import HerdrServer
 
-from strawboss.pi.installation import EXTENSION
+from strawboss.pi.installation import EXTENSION, EXTENSIONS, HEARTBEAT
 
 pytestmark = pytest.mark.slow
 
@@ -47,15 +47,16 @@ def test_install_registers_the_extension_and_its_python_says_so_and_uninstall_un
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         f"registered {EXTENSION} with pi",
-        f"it starts {sys.executable} (written to {home.agent}/strawboss.json)",
+        f"registered {HEARTBEAT} with pi",
+        f"they start {sys.executable} (written to {home.agent}/strawboss.json)",
         "herdr is not on PATH, so no plugin was linked there",
         "start pi in herdr, or /reload where it runs; /strawboss there shows what is seen",
     ]
-    assert home.packages() == [EXTENSION]
+    assert home.packages() == list(EXTENSIONS)
     assert json.loads((home.agent / "strawboss.json").read_text()) == {"python": sys.executable}
 
     assert home.strawboss("install").returncode == 0
-    assert home.packages() == [EXTENSION]
+    assert home.packages() == list(EXTENSIONS)
 
     undone = home.strawboss("uninstall")
     assert undone.returncode == 0
@@ -87,7 +88,7 @@ def test_install_takes_the_place_of_another_installation(home: Home) -> None:
     shutil.rmtree(home.directory / "old")
     done = home.strawboss("install")
     assert "(another strawboss)" in done.stdout
-    assert home.packages() == [EXTENSION]
+    assert home.packages() == list(EXTENSIONS)
 
 
 @pytest.mark.parametrize("command", ["install", "uninstall"])

@@ -149,3 +149,38 @@ def test_a_pi_that_is_no_worker_writes_nothing(pi, tree):
         worker.prompt("hello")
     assert list(tree.root.iterdir()) == []
     assert worker.notices() == []
+
+
+def answers(worker, count):
+    """What /heartbeat has put into the session, once there are so many."""
+
+    def is_answer(said):
+        return said["type"] == "message_end" and said["message"].get("customType") == "straw-boss-heartbeat"
+
+    worker.wait_for(is_answer, count=count)
+    return [said["message"]["content"] for said in worker.said if is_answer(said)]
+
+
+def test_heartbeat_answers_in_the_session_with_the_flags_of_the_command_line(pi, tree, tmp_path):
+    registry = tmp_path / "config" / "agents.yaml"
+    registry.parent.mkdir()
+    registry.write_text("agents:\n  - name: researcher\n    role: analyst\n")
+    store = {"STRAWBOSS_CONFIG_DIR": str(registry.parent), "STRAWBOSS_STATE_DIR": str(tmp_path / "state")}
+    with pi(**store) as worker:
+        worker.prompt("hello")
+        worker.command("/heartbeat --check-all")
+        assert "researcher" in answers(worker, 1)[0]
+        worker.command("/heartbeat --history --last 10")
+        assert "Event" in answers(worker, 2)[1]
+        worker.command('/heartbeat --wake "no such"')
+        assert "no such" in answers(worker, 3)[2]
+        worker.command("/heartbeat --check-all --every 1s")
+        assert worker.notices()[-1].startswith("a heartbeat that never ends needs a terminal")
+    assert len(worker.notices()) == 1
+
+
+def test_heartbeat_starts_no_turn_and_is_not_waited_for(pi, tree, model):
+    with pi(STRAWBOSS_PYTHON="/nonexistent/python") as worker:
+        worker.command("/heartbeat")
+        assert "/nonexistent/python" in answers(worker, 1)[0]
+    assert not model.requests

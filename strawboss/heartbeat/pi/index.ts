@@ -3,10 +3,13 @@
  * change of phase and every 90 seconds; gives the parent's steers to the model and acknowledges them once they are in
  * the session; ends with the terminal record. A pi that is killed writes none, and that is what its monitor looks for.
  *
+ * `/heartbeat` runs `strawboss heartbeat` with what is typed behind it (the wake-up cycle, the health of all agents, the
+ * history, a forced wake-up) and puts its answer into the session, where people and the model read it.
+ *
  * Usage: `STRAWBOSS_AGENT_ID=leaf-7 STRAWBOSS_PARENT_ID=run-42 pi -e <this directory>`, or in a running pi
  * `/beat leaf-7 run-42`, `/beat stop CLEAN`, `/beat` to see what was said last.
  */
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ExtensionAPI, type ExtensionContext, getAgentDir } from "@earendil-works/pi-coding-agent";
@@ -14,6 +17,8 @@ import { type ExtensionAPI, type ExtensionContext, getAgentDir } from "@earendil
 const CADENCE_MS = Number(process.env.STRAWBOSS_BEAT_SECONDS) * 1000 || 90_000;
 const COMMAND_MS = 10_000;
 const CUSTOM_TYPE = "straw-boss-steer";
+const ANSWER_TYPE = "straw-boss-heartbeat";
+const FLAGS = "--agent NAME, --check-all, --interval 60s, --timeout 180s, --history, --last 10, --wake NAME, --on-stall warn";
 const STATES = ["CLEAN", "ERRORED", "TIMEOUT", "STALL", "FAILED", "BLOCKED"];
 
 type Said = { phase: string; message: string; wait?: string };
@@ -23,6 +28,7 @@ export default function heartbeat(pi: ExtensionAPI) {
 	let heart: Heart | undefined;
 	let working = false;
 	let failed = false;
+	const asked = new Set<ChildProcess>();
 
 	// An exception that leaves a handler is pi's to report, and a context outlives its session only to throw.
 	const on = (name: string, handler: (event: any, ctx: ExtensionContext) => unknown) =>
@@ -70,6 +76,7 @@ export default function heartbeat(pi: ExtensionAPI) {
 		heart?.say({ phase: "polling", message: "waits for its next prompt", wait: "idle" });
 	});
 	on("session_shutdown", async ({ reason }) => {
+		for (const child of asked) child.kill(); // a wake-up gives its task back on the way out
 		const ending = heart;
 		heart = undefined;
 		// Another session of the same worker goes on beating; only the end of pi is the end of the worker.
@@ -96,6 +103,31 @@ export default function heartbeat(pi: ExtensionAPI) {
 			ctx.ui.notify(heart ? heart.status() : "no heartbeats", "info");
 		},
 	});
+
+	pi.registerCommand("heartbeat", {
+		description: `Wake-up cycle and health of agents: /heartbeat ${FLAGS}`,
+		handler: async (args, ctx) => {
+			const words = (args.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, "$1"));
+			if (words.some((word) => word.startsWith("--every"))) {
+				return ctx.ui.notify("a heartbeat that never ends needs a terminal: strawboss heartbeat --every", "warning");
+			}
+			const answered = run(["heartbeat", ...words], ctx.cwd, 0, asked).then((said) => answer(said, ctx));
+			// A cycle may take as long as its task: nobody at this pi has to wait for it.
+			if (ctx.mode !== "tui" && ctx.mode !== "rpc") await answered;
+		},
+	});
+
+	function answer({ out, err }: Output, ctx: ExtensionContext) {
+		const content = (out.trim() ? `${out.trimEnd()}\n${err}` : err).trim() || "no answer";
+		try {
+			if (ctx.mode === "print") return void process.stdout.write(`${content}\n`);
+			// Beside a compaction a message would start a run.
+			if (!working && !ctx.isIdle()) return ctx.ui.notify(content, "info");
+			pi.sendMessage({ customType: ANSWER_TYPE, content, display: true, details: {} }, { triggerTurn: false });
+		} catch {
+			// The session is gone.
+		}
+	}
 }
 
 type Hooks = { warn: (text: string) => void; tell: (steer: Record<string, string>) => boolean };
@@ -179,18 +211,23 @@ class Heart {
 		}
 	}
 
-	private strawboss(command: string, ...how: string[]): Promise<Output> {
-		return new Promise((resolve) => {
-			try {
-				const arguments_ = ["-P", "-m", "strawboss", command, "--agent", this.agent, "--target-id", this.cwd, ...how];
-				execFile(interpreter(), arguments_, { timeout: COMMAND_MS, windowsHide: true }, (error, out, err) =>
-					resolve({ code: error ? (typeof error.code === "number" ? error.code : 1) : 0, out, err: err || (error?.message ?? "") }),
-				);
-			} catch (error) {
-				resolve({ code: 1, out: "", err: `strawboss cannot be started; run \`strawboss install\` (${error})` });
-			}
-		});
-	}
+	// In pi's directory and without a target: where the worktree begins is for strawboss to find.
+	private strawboss = (command: string, ...how: string[]) => run([command, "--agent", this.agent, ...how], this.cwd, COMMAND_MS);
+}
+
+/** One strawboss command; never rejects. `running` holds its process meanwhile, a timeout of 0 is none. */
+function run(words: string[], cwd: string, timeout: number, running?: Set<ChildProcess>): Promise<Output> {
+	return new Promise((resolve) => {
+		try {
+			const child = execFile(interpreter(), ["-P", "-m", "strawboss", ...words], { cwd, timeout, windowsHide: true }, (error, out, err) => {
+				running?.delete(child);
+				resolve({ code: error ? (typeof error.code === "number" ? error.code : 1) : 0, out, err: err || (error && !out ? error.message : "") });
+			});
+			running?.add(child);
+		} catch (error) {
+			resolve({ code: 1, out: "", err: `strawboss cannot be started; run \`strawboss install\` (${error})` });
+		}
+	});
 }
 
 /** The file is written by `strawboss install`. */
