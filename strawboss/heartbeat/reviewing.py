@@ -10,6 +10,7 @@ from pathlib import Path
 from strawboss.heartbeat import review
 from strawboss.heartbeat.gh import Answer, Ask
 from strawboss.heartbeat.layout import ARM_DIRECTORY, Worktree
+from strawboss.heartbeat.places import check_status_directory
 from strawboss.heartbeat.review import Host, Lease, Probe
 from strawboss.heartbeat.sweep import sweep
 from strawboss.system.json_files import decode_object, read_object
@@ -54,8 +55,14 @@ class Looker:
         return answer
 
     def waiting(self, probe: Probe, host: Host, lease: Lease | None, head: str | None, now: datetime) -> bool:
-        """Whether a heartbeat below the project is a live wait that counts; raises GitHubError."""
-        records = sweep([str(Worktree(self.project_root).status_directory)], now).records
+        """Whether a heartbeat below the project is a live wait that counts; raises GitHubError.
+
+        Where that decides, a status directory that is not there raises NoPlaceError: it does not say that nobody waits.
+        """
+        directory = Worktree(self.project_root).status_directory
+        if host.tier == 1 and probe.live_wait and lease:
+            check_status_directory(directory)
+        records = sweep([str(directory)], now).records
         waits = [record for record in records if review.waits(record, probe.pr)]
         clean = self._clean_head(probe.pr)
         if clean and head is None and any(record.parent_id == "pr-wait-mergeable" for record in waits):

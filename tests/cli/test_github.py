@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from heartbeat.commands import run
-from heartbeat.given import ago, beat, lease_comment
+from heartbeat.given import ago, beat, in_use, lease_comment
 
 from strawboss.heartbeat import schemas
 from strawboss.heartbeat.utc import utc_now
@@ -121,6 +121,8 @@ def test_a_host_with_one_needs_the_lease_and_the_wait(github, monkeypatch, tmp_p
     assert (red.code, red.err) == (1, "")
     assert "unarmed stand-down" in red.out
     github(comments=comment_line())
+    assert watched(*ARM, "--json").json["error"].endswith("swarm:pre-dispatch or swarm:launch")
+    in_use(tmp_path)
     assert watched(*ARM).code == 1
     beat(tmp_path, pr_number=77, parent_id="monitor-1", last_heartbeat_at=ago(10, now=utc_now()))
     assert watched(*ARM).code == 0
