@@ -11,6 +11,7 @@ from strawboss.recovery.commands import Command, Outcome, Result
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.verdict import Unknown
 from strawboss.tape.lines import READS, spoken
+from strawboss.tape.memo import Memo
 from strawboss.tape.taped_look import Spoken, TapedLook, answer_of
 
 NOT_DONE = "the tape does not have it done"
@@ -32,10 +33,13 @@ class Difference:
 
 
 class Exact:
-    """`answer` gives each command the answer on the tape. `differs`: the first command that the tape does not have."""
+    """`answer` gives each command the answer on the tape. `differs`: the first command that the tape does not have.
 
-    def __init__(self, look: TapedLook) -> None:
-        self._look = look
+    `answers`: those read for the looks before.
+    """
+
+    def __init__(self, look: TapedLook, answers: Memo[Any] | None = None) -> None:
+        self._look, self._answers = look, answers or Memo()
         self._place = 0
         self.differs: Difference | None = None
 
@@ -50,7 +54,9 @@ class Exact:
         if place >= len(self._look.answers):
             raise EndedError
         self._place = place + 1
-        return answer_of(self._look.asked[place], self._look.answers[place])
+        found = self._look.asked[place]
+        answer = self._look.answers[place]
+        return self._answers.of(answer, lambda one: answer_of(found, one), str(found[0]))
 
     def end(self) -> None:
         """The look asks no more: the tape should not either."""

@@ -6,15 +6,17 @@ what it had decided, look for look.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from strawboss.recovery import commands as c
-from strawboss.recovery.memory import Memory
+from strawboss.recovery.memory import RunReport
 from strawboss.recovery.verdict import Unknown
 from strawboss.tape.codec import plain, typed
 from strawboss.tape.lines import ANSWERS, spoken
+from strawboss.tape.memo import Memo
 from strawboss.tape.play import Player, Told, play
 from strawboss.tape.redact import Redactor, names_of_runs
 from strawboss.tape.save import SavedTape
@@ -64,58 +66,67 @@ def make_incident(looks: Sequence[TapedLook], key: bytes) -> Incident:
 
 
 def redact(looks: Sequence[TapedLook], key: bytes) -> Iterable[TapedLook]:
-    runs = names_of_runs(value for look in looks for value in _values(look))
-    redactor = Redactor(key, runs, looks[0].clock)
-    segments: dict[int, Segment] = {}
-    for look in looks:
-        if id(look.segment) not in segments:
-            segments[id(look.segment)] = _segment(redactor, look.segment)
-        yield _look(redactor, look, segments[id(look.segment)])
+    typed_answers = Memo[Any]()
+    runs = names_of_runs(value for look in looks for value in _values(look, typed_answers))
+    redacting = Redacting(Redactor(key, runs, looks[0].clock), typed_answers)
+    return map(redacting.look, looks)
 
 
-def _values(look: TapedLook) -> Iterable[Any]:
+def _values(look: TapedLook, answers: Memo[Any]) -> Iterable[Any]:
+    """Each once: the memory, and what names runs among the answers."""
     if look.is_first:
         yield look.segment.memory
     for asked, answer in zip(look.asked, look.answers, strict=False):
-        if asked[0] in {"ReadRuns", "ReadTranscript"}:
-            yield _typed(asked, answer)
+        if asked[0] in {"ReadRuns", "ReadTranscript"} and not answers.has(answer, str(asked[0])):
+            yield answers.of(answer, partial(_typed, asked), str(asked[0]))
 
 
-def _segment(redactor: Redactor, segment: Segment) -> Segment:
-    memory = segment.memory
-    return replace(
-        segment,
-        launcher=redactor.redact(segment.launcher),
-        settings=redactor.redact(segment.settings),
-        memory=memory if isinstance(memory, Unknown) else _memory(redactor, memory),
-    )
+class Redacting:
+    """Looks, one after the other; what is the same object in two of them is redacted once."""
 
+    def __init__(self, redactor: Redactor, answers: Memo[Any]) -> None:
+        self._redactor, self._typed = redactor, answers
+        self._made = Memo[Any]()
 
-def _memory(redactor: Redactor, memory: Memory) -> Memory:
-    redacted: Memory = redactor.redact(memory)
-    return redacted
+    def look(self, look: TapedLook) -> TapedLook:
+        pairs = zip(look.asked, look.answers, strict=False)
+        return replace(
+            look,
+            segment=self._made.of(look.segment, self._segment),
+            clock=self._redactor.redact(look.clock),
+            asked=tuple(self._made.of(one, self._asked) for one in look.asked),
+            answers=tuple(
+                self._made.of(answer, partial(self._answer, asked), str(asked[0])) for asked, answer in pairs
+            ),
+            before={},
+            reports=self._made.of(look.reports, self._reports),
+        )
 
+    def _segment(self, segment: Segment) -> Segment:
+        memory = segment.memory
+        return replace(
+            segment,
+            launcher=self._redactor.redact(segment.launcher),
+            settings=self._redactor.redact(segment.settings),
+            memory=memory if isinstance(memory, Unknown) else self._redactor.redact(memory),
+        )
 
-def _look(redactor: Redactor, look: TapedLook, segment: Segment) -> TapedLook:
-    pairs = zip(look.asked, look.answers, strict=False)
-    return replace(
-        look,
-        segment=segment,
-        clock=redactor.redact(look.clock),
-        asked=tuple(_asked(redactor, one) for one in look.asked),
-        answers=tuple(plain(redactor.redact(_typed(asked, answer))) for asked, answer in pairs),
-        before={},
-        reports={report.run: plain(redactor.redact(report)) for report in look.reported},
-    )
+    def _asked(self, one: Spoken) -> Spoken:
+        """The same command with stand-ins; texts are not on a tape."""
+        shape = COMMANDS[str(one[0])]
+        members = dict(one[1]) if len(one) > 1 else {}
+        without = {name: "" for name in ("text",) if name in shape.__dataclass_fields__}
+        return spoken(self._redactor.redact(typed(members | without, shape)))
+
+    def _answer(self, asked: Spoken, answer: Any) -> Any:
+        return plain(self._redactor.redact(self._typed.of(answer, partial(_typed, asked), str(asked[0]))))
+
+    def _reports(self, reports: Mapping[str, Any]) -> dict[str, Any]:
+        return {run: self._made.of(one, self._report, "report") for run, one in reports.items()}
+
+    def _report(self, written: Any) -> Any:
+        return plain(self._redactor.redact(typed(written, RunReport)))
 
 
 def _typed(asked: Spoken, answer: Any) -> Any:
     return typed(answer, ANSWERS[str(asked[0])])
-
-
-def _asked(redactor: Redactor, one: Spoken) -> Spoken:
-    """The same command with stand-ins; texts are not on a tape."""
-    shape = COMMANDS[str(one[0])]
-    members = dict(one[1]) if len(one) > 1 else {}
-    without = {name: "" for name in ("text",) if name in shape.__dataclass_fields__}
-    return spoken(redactor.redact(typed(members | without, shape)))

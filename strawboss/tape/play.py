@@ -14,6 +14,7 @@ from strawboss.recovery.memory import Memory, RunReport
 from strawboss.recovery.observing import take_look
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.tape.exact import Difference, EndedError, Exact, differences
+from strawboss.tape.memo import Memo
 from strawboss.tape.recorded_look import Evidence
 from strawboss.tape.recorder import Steps
 from strawboss.tape.taped_look import TapedLook
@@ -85,6 +86,8 @@ class Player:
         self.memory = Memory()
         self._began = first.recorded_at or 0.0
         self._number = 0
+        self._answers = Memo[Any]()
+        self._judged: tuple[Any, Any, tuple[Difference, ...]] = (None, None, ())
 
     def take(self, evidence: Evidence) -> Told:
         self._number += 1
@@ -117,7 +120,7 @@ class Player:
         return Told(self._number, evidence.label, look.runs, tuple(self.world.done))
 
     def _as_taped(self, taped: TapedLook, steps: Steps) -> Told:
-        exact, done = Exact(taped), list[tuple[Command, Any]]()
+        exact, done = Exact(taped, self._answers), list[tuple[Command, Any]]()
         try:
             look = drive(steps, lambda command: _noted(done, command, exact.answer(command)))
         except EndedError:
@@ -125,8 +128,16 @@ class Player:
         exact.end()
         self.memory = look.memory
         asked = (exact.differs,) if exact.differs else ()
-        said = tuple(differences(taped, look.runs)) if taped.ended else ()
+        said = self._differences(taped, look.runs) if taped.ended else ()
         return Told(self._number, taped.label, look.runs, tuple(done), differs=asked + said)
+
+    def _differences(self, taped: TapedLook, runs: tuple[RunReport, ...]) -> tuple[Difference, ...]:
+        """Once for all looks that say the same."""
+        reports, said, found = self._judged
+        if reports is not taped.reports or said != runs:
+            found = tuple(differences(taped, runs))
+        self._judged = (taped.reports, runs, found)
+        return found
 
 
 def _noted(done: list[tuple[Command, Any]], command: Command, answer: Any) -> Any:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -165,3 +169,21 @@ def test_a_time_of_the_day_is_the_last_time_it_was_that(
     code, out, _ = run([RUN, "--at", "23:59:59"], capsys)
     assert (code, taped.desk.looks) == (0, 2)
     assert "resumed" in out or "told of it" in out
+
+
+def test_watched_it_is_told_again_when_a_look_says_something_else(taped: Taped, tmp_path: Path) -> None:
+    watching = subprocess.Popen(
+        [sys.executable, "-P", "-m", "strawboss", "explain", RUN, "--watch", "--json"],
+        env={**os.environ, "STRAWBOSS_STATE_DIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+    )
+    assert watching.stdout
+    try:
+        first = json.loads(watching.stdout.readline())
+        taped.looks(2)
+        second = json.loads(watching.stdout.readline())
+    finally:
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(30) == 0
+        watching.stdout.close()
+    assert (first["run"]["condition"], second["run"]["condition"]) == ("", "nothing was done for it before")
