@@ -13,6 +13,7 @@ import click
 import msgspec
 from sqlalchemy import Connection
 
+from strawboss.cli.help import Group
 from strawboss.cli.stores import PERSON, agent_named, caller, current_task, opened, registry, require, say
 from strawboss.cli.tables import show_table
 from strawboss.wakeup import agents
@@ -29,7 +30,7 @@ APPROVAL_COLUMNS = ("Request", "Task", "Question", "Asked by")
 NOTHING = "—"
 
 
-@click.group()
+@click.group(cls=Group)
 def agent() -> None:
     """The agent registry."""
 
@@ -171,7 +172,7 @@ def inbox(name: str | None, everything: bool, as_json: bool) -> None:
 def approve(
     request: str | None, deny: bool, note: str, ask: str | None, task_id: str | None, as_json: bool
 ) -> None:
-    """Approve or deny a request, ask for one, or list those that wait."""
+    """Approve or deny a request; or ask for one, or list those that wait."""
     if ask is not None:
         if request or deny or note:
             raise click.UsageError("--ask goes with --task only")

@@ -2,51 +2,66 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 
 import click
 
-# command → the module of strawboss.cli that holds it. Modules are imported when their command is used: the
-# process inside pi starts through here too and must not pay for the others.
-COMMANDS = {
-    "agent:beat": "liveness",
-    "agent:monitor": "liveness",
-    "verify:subagent-alive": "liveness",
-    "subagent:steer": "steering",
-    "subagent:inbox": "steering",
-    "subagent:ack": "steering",
-    "verify:subagent-steer": "steering",
-    "subagent:pre-cancel": "dispatch",
-    "swarm:pre-dispatch": "dispatch",
-    "swarm:launch": "dispatch",
-    "occupancy": "occupancy",
-    "verify:review-monitor": "github",
-    "github-auth-modes": "github",
-    "heartbeat": "wakeup",
-    "task": "tasks",
-    "checkout": "tasks",
-    "release": "tasks",
-    "delegate": "tasks",
-    "agent": "agents",
-    "budget": "agents",
-    "inbox": "agents",
-    "approve": "agents",
-    "replay": "replay",
-    "run": "run",
-    "install": "setup",
-    "uninstall": "setup",
-    "doctor": "setup",
-    "herdr-plugin": "herdr_plugin",
-    "explain": "explain",
-    "look": "look",
-    "incident": "incident",
-    "history": "history",
+from strawboss.cli.help import Group
+
+# Section of the help → command → the module of strawboss.cli that holds it. Modules are imported when their command
+# is used: the process inside pi starts through here too and must not pay for the others.
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "Recovery": {
+        "explain": "explain",
+        "history": "history",
+        "look": "look",
+        "replay": "replay",
+        "incident": "incident",
+        "doctor": "setup",
+        "install": "setup",
+        "uninstall": "setup",
+        "completion": "completion",
+        "herdr-plugin": "herdr_plugin",
+        "run": "run",
+    },
+    "Workers (heartbeat)": {
+        "agent:beat": "liveness",
+        "agent:monitor": "liveness",
+        "verify:subagent-alive": "liveness",
+        "subagent:steer": "steering",
+        "subagent:inbox": "steering",
+        "subagent:ack": "steering",
+        "verify:subagent-steer": "steering",
+        "subagent:pre-cancel": "dispatch",
+        "swarm:pre-dispatch": "dispatch",
+        "swarm:launch": "dispatch",
+        "occupancy": "occupancy",
+        "verify:review-monitor": "github",
+        "github-auth-modes": "github",
+    },
+    "Agents and tasks (wakeup)": {
+        "heartbeat": "wakeup",
+        "agent": "agents",
+        "budget": "agents",
+        "inbox": "agents",
+        "approve": "agents",
+        "task": "tasks",
+        "checkout": "tasks",
+        "release": "tasks",
+        "delegate": "tasks",
+    },
 }
+COMMANDS = {name: module for section in SECTIONS.values() for name, module in section.items()}
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Commands by name, imported on use. `agent:monitor` is the click command `agent_monitor` of its module."""
+
+    def sections(self) -> Mapping[str, Mapping[str, str]]:
+        return SECTIONS
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(COMMANDS)
@@ -61,17 +76,33 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as unknown:
+            name = unknown.command_name
+            raise click.exceptions.NoSuchCommand(name, possibilities=COMMANDS, ctx=ctx) from None
+
 
 @click.command(cls=Commands, name="strawboss", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="strawboss")
 def strawboss() -> None:
-    """Recovers stranded subagent runs of pi launchers in herdr."""
+    """Recovers stranded subagent runs of pi launchers in herdr.
+
+    Beside that: liveness of workers that write heartbeats, and agents that wake up to do tasks.
+    """
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and leave with its exit code: 2 with one line for bad input."""
+    color = False if os.environ.get("NO_COLOR") else None  # None: in a terminal only
     try:
-        code = strawboss.main(args=arguments, prog_name="strawboss", standalone_mode=False)
+        code = strawboss.main(args=arguments, prog_name="strawboss", standalone_mode=False, color=color)
+    except click.exceptions.NoArgsIsHelpError as bare:
+        click.echo(bare.ctx.get_help())
+        sys.exit(0)
     except click.ClickException as complaint:
         sys.exit(_complain(complaint))
     except (click.Abort, KeyboardInterrupt):

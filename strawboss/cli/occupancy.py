@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from strawboss.cli.help import Group
 from strawboss.cli.heartbeat_params import (
     SLUG,
     TEXT,
@@ -36,7 +37,7 @@ needed_session = click.option(
 )
 
 
-@click.group("occupancy")
+@click.group("occupancy", cls=Group)
 def occupancy() -> None:
     """Advisory coordination of who works in a worktree; no protection against a determined user."""
 

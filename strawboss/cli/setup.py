@@ -20,7 +20,7 @@ COLOURS = {Health.OK: "green", Health.NOTE: "yellow", Health.FIX: "red"}
 @click.command()
 @click.option("--no-herdr", is_flag=True, help="Do not link the plugin with herdr.")
 def install(no_herdr: bool) -> None:
-    """Register the extension with pi, so that every session in herdr is watched."""
+    """Register the extension with pi; every session in herdr is watched then."""
     try:
         done = installation.install(Pi(os.environ), os.environ, sys.executable)
     except PiError as error:

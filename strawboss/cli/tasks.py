@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from strawboss.cli.help import Group
 from strawboss.cli.params import DURATION
 from strawboss.cli.stores import PERSON, agent_named, caller, current_task, opened, require, say
 from strawboss.cli.tables import show_table
@@ -71,7 +72,7 @@ def described(command: click.decorators.FC) -> click.decorators.FC:
     return command
 
 
-@click.group()
+@click.group(cls=Group)
 def task() -> None:
     """Add, find and end tasks."""
 
@@ -240,7 +241,7 @@ def release(task_id: str) -> None:
     "--task", "parent", metavar="TASK", help="The task it is a part of.  [default: the one you work on]"
 )
 def delegate(title: str, parent: str | None, **wishes: Any) -> None:
-    """Hand a part of a task to somebody else, and print the sub-task's id.
+    """Hand a part of a task to somebody else; prints the sub-task's id.
 
     An agent at work plans it: it becomes available once the cycle has stored the result of the task it is part of.
     """

@@ -71,7 +71,7 @@ def heartbeat(
     every: float | None,
     as_json: bool,
 ) -> int:
-    """Run an agent's wake-up cycle, or watch over the health of all agents.
+    """Run an agent's wake-up cycle; or watch over the health of all agents.
 
     Exit code 0: all is well. 1: a step failed, an agent needs attention, or the wake-up was refused.
     """
