@@ -284,7 +284,7 @@ def _git_head(place: Place) -> str:
 def swarm_launch(
     worktree_map: Path | None, targets: tuple[str, ...], project_root: Path | None, as_json: bool
 ) -> int:
-    """Make the status directories of the worktrees that workers will be spawned into, all or none. Exit 0: done, 2: not."""
+    """Make the status directories of worktrees; before workers are spawned into them, all or none. Exit 0: done, 2: not."""
     try:
         wanted = [*(read_map(worktree_map) if worktree_map else []), *map(Wanted, targets)]
         if not wanted:

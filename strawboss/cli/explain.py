@@ -50,7 +50,7 @@ def explain(
     whole: bool,
     as_json: bool,
 ) -> None:
-    """Say why something was done for RUN, or was not, as the last look of its launcher saw it.
+    """Say why something was done for RUN, or was not: as the last look of its launcher saw it.
 
     Conditions are shown as they stood before the look did anything; those that do not hold come first. LOOKS (a tape,
     an incident, recorded moments, a case) explain a run of theirs instead.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import click
 
+from strawboss.cli.help import Group
 from strawboss.config import ConfigError, load_config
 from strawboss.herdr.client import Herdr
 from strawboss.herdr.installation import PLUGIN
@@ -19,7 +20,7 @@ from strawboss.system.directories import config_file
 ENTRYPOINT = "status"
 
 
-@click.group("herdr-plugin", hidden=True)
+@click.group("herdr-plugin", cls=Group, hidden=True)
 def herdr_plugin() -> None:
     """Commands of the plugin in herdr (`strawboss install` links it)."""
 

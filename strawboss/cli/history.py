@@ -24,7 +24,7 @@ from strawboss.tape.shapes import Happened
 @click.option("--session", metavar="ID", help="Only of that launcher's session.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def history(run: str | None, since: float | None, session: str | None, as_json: bool) -> None:
-    """Say what was done for the runs of this user's launchers, oldest first; with RUN, for that one."""
+    """Say what was done for runs; of all launchers of this user, oldest first, or for RUN alone."""
     launchers = [one for one in last_looks(shelf()) if session in (None, one.launcher.id)]
     if run is not None and not any(known.run == run for one in launchers for known in one.runs):
         raise click.UsageError(unknown_run(run))

@@ -36,7 +36,7 @@ READ_IT = "`strawboss incident --show FILE` prints what is in it"
 def incident(
     output: Path | None, session: str | None, last: float | None, file: Path | None, shown: Path | None
 ) -> None:
-    """Write what a launcher's process saw and did to a file that can be attached to a bug report.
+    """Write a file to attach to a bug report: what a launcher's process saw and did.
 
     Every name, path, id, branch, text and argument is replaced by a stand-in, the same one everywhere. Kinds, states,
     sizes, equalities and the times between the looks stay. Before it is written it is run: it must decide the same.

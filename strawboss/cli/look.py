@@ -19,7 +19,7 @@ from strawboss.tape.words import sentence
 @click.argument("session_file", metavar="SESSION_FILE", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def look(session_file: Path, as_json: bool) -> None:
-    """Look once at a launcher's session, whether its pi runs or not, and do nothing.
+    """Look once at a launcher's session and do nothing; whether its pi runs or not.
 
     SESSION_FILE is the session file of a pi that launched subagents. One look proves nothing: what is stranded is seen
     once.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from strawboss.cli.help import Group
 from strawboss.cli.heartbeat_params import (
     SLUG,
     TEXT,
@@ -15,6 +14,7 @@ from strawboss.cli.heartbeat_params import (
     target_option,
     worktree,
 )
+from strawboss.cli.help import Group
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.occupancy import (
     INTENTS,

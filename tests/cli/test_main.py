@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import click
+import pexpect
 import pytest
 
 from strawboss.cli.main import COMMANDS, main, strawboss
@@ -23,6 +25,9 @@ def test_every_command_can_be_loaded_and_says_what_it_is_for(name: str) -> None:
     ("arguments", "says"),
     [
         (["no-such-command"], "No such command"),
+        (["doctr"], "Did you mean 'doctor'?"),
+        (["agent:monitr"], "'agent:monitor'"),
+        (["task", "ad"], "Did you mean 'add'?"),
         (["replay"], "Missing argument"),
         (["replay", "/no/such/moment"], "no such directory"),
         (["replay", "--platform", "beos", "x"], "beos"),
@@ -39,6 +44,18 @@ def test_bad_input_is_one_line_and_exit_2(
     assert err.startswith("strawboss")
     assert err.count("\n") == 1
     assert says in err
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_no_color_takes_the_colour_out_of_a_terminal(
+    no_color: str, coloured: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("STRAWBOSS_STATE_DIR", str(tmp_path))
+    shown = pexpect.run(f"{sys.executable} -m strawboss doctor", timeout=60)
+    assert b"pi" in shown
+    assert (b"\x1b[" in shown) == coloured
 
 
 @pytest.mark.parametrize(
