@@ -187,7 +187,8 @@ def test_what_a_story_opens_is_what_its_looks_depend_on(copies: Mapping[str, Pat
     opened = {Path(path).name for path in opened_by_stories("restart/3", copies["restart/3"])}
     assert {"registry.json", "pane-list.json", "intercom.json", "beta-a213437c.sh", "a213437c.json"} <= opened
     assert any("a213437c" in name for name in opened if name.endswith(".jsonl"))  # was its last turn cut?
-    assert not any("01a23392-7486" in name for name in opened)  # another launcher's session
+    assert "process-info.w1_p1.json" not in opened  # the launcher's own pane
+    assert not any("4f8d9873-1df3ad48" in name for name in opened)  # the session of a run that has reported
 
 
 def test_the_recordings_hold_every_kind_of_file() -> None:

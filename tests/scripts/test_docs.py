@@ -1,0 +1,58 @@
+"""The pages of the command line are those of the commands as they are."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "docs.d" / "reference.py"
+
+
+@pytest.fixture
+def reference(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("reference", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "reference", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_pages_are_up_to_date() -> None:
+    done = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_page_that_is_not_is_named_and_then_written(
+    reference: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(reference, "DOCS", tmp_path)
+    (tmp_path / "cli.md").write_text("old")
+    assert reference.main(["--check"]) == 1
+    err = capsys.readouterr().err
+    assert "cli.md is not up to date: run scripts/docs" in err
+    assert "strawboss.1" in err
+    assert (tmp_path / "cli.md").read_text() == "old"
+    assert reference.main([]) == 0
+    assert reference.main(["--check"]) == 0
+
+
+def test_every_link_leads_to_a_heading(reference: ModuleType) -> None:
+    page = reference.markdown()
+    links = {part.split(")")[0] for part in page.split("](#")[1:]}
+    headings = {reference.anchor(line.lstrip("# ")) for line in page.splitlines() if line.startswith("#")}
+    assert links
+    assert links <= headings
+
+
+@pytest.mark.parametrize(
+    ("text", "written"), [("-a\\b", "\\-a\\eb"), (".SH x", "\\&.SH x"), ("'x", "\\&'x"), ("plain", "plain")]
+)
+def test_nothing_in_a_text_is_an_instruction_to_man(reference: ModuleType, text: str, written: str) -> None:
+    assert reference.roff(text) == written
