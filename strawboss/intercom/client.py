@@ -9,7 +9,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -126,8 +126,7 @@ class Intercom:
             try:
                 yield conversation, registered
             finally:
-                with suppress(LostError):
-                    conversation.say({"type": "unregister"})
+                conversation.leave(self._timeouts.leave)
 
     def _registration(self, secret: str) -> Frame:
         session = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class Timeouts:
     connect: float = 1.0
     total: float = 3.0
     receipt: float = 0.5  # for a receiver to say that it has the message
+    leave: float = 0.5  # for the broker to see that we go, and to hang up itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,16 @@ class Conversation:
                 return frame
             if frame["type"] == "error":
                 raise LostError(f"the intercom broker refused: {shown(frame.get('error'))}")
+
+    def leave(self, within: float) -> None:
+        """Unregister, and let the broker hang up: it may still be writing to us, receipts above all. A broker of
+        pi-intercom 0.11 whose starter is gone ends on the first write that fails, for everybody who is on it."""
+        deadline = self._clock() + within
+        with suppress(LostError, OSError):
+            self.say({"type": "unregister"})
+            self._socket.shutdown(socket.SHUT_WR)
+            while True:
+                self._receive(deadline)
 
     def _next(self, deadline: float) -> Frame:
         try:

@@ -31,15 +31,15 @@ CHILD = "0199c0de-0000-7000-8000-000000000001"
 
 
 @contextmanager
-def real_broker(agent_directory):
+def real_broker(agent_directory, stderr=subprocess.DEVNULL):
     """pi-intercom's own, started as pi starts it. It leaves by itself when nobody is on it for 5 s."""
     command = [pi_binary().parent / "node", Path(REAL) / "broker" / "broker.ts"]
     environment = os.environ | {"PI_CODING_AGENT_DIR": str(agent_directory), "NODE_NO_WARNINGS": "1"}
-    broker = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    broker = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=stderr)
     path = agent_directory / "intercom" / "broker.sock"
     until(lambda: answers(path))
     try:
-        yield path
+        yield broker, path
     finally:
         broker.kill()
         broker.wait()
@@ -53,7 +53,7 @@ def answers(path):
 @contextmanager
 def stand_in(agent_directory, **options):
     with Broker(agent_directory, **options) as broker:
-        yield broker.socket_path
+        yield broker, broker.socket_path
 
 
 @pytest.fixture
@@ -73,8 +73,19 @@ def agent_directory():
 def broker(request, agent_directory):
     """The socket of a broker that knows exact sends."""
     kinds = {"stand-in": stand_in, "real": real_broker}
-    with kinds[request.param](agent_directory) as path:
+    with kinds[request.param](agent_directory) as (_, path):
         yield path
+
+
+@pytest.fixture
+def starterless_broker(agent_directory):
+    if not REAL:
+        pytest.skip("STRAWBOSS_TEST_PI_INTERCOM is not set")
+    nowhere, stderr = os.pipe()
+    os.close(nowhere)
+    with real_broker(agent_directory, stderr) as (process, path):
+        os.close(stderr)
+        yield process, path
 
 
 @pytest.fixture
@@ -126,6 +137,17 @@ def test_after_a_call_nothing_of_strawboss_is_left_in_the_roster(intercom, child
     # It was there, as straw-boss in the launcher's directory, under an id that is no session's.
     seen = {(one["name"], one["cwd"], one["status"], one["id"] == CHILD) for one in joined(child)}
     assert seen == {("straw-boss", "/srv/launcher", "idle", False)}
+
+
+def test_a_broker_whose_starter_is_gone_outlives_every_message_of_strawboss(starterless_broker):
+    """Its stderr leads nowhere then, and it ends of the first thing it wants to complain of: a failed write, say."""
+    process, path = starterless_broker
+    intercom = Intercom(UnixSocket(str(path)), "/")
+    with IntercomPeer(path, CHILD, name="child") as child:
+        for number in range(40):
+            assert intercom.send(CHILD, None, f"{number}") == Result(Outcome.DONE)
+        assert len(child.texts()) == 40
+        assert process.poll() is None
 
 
 def test_two_strawboss_processes_do_not_throw_each_other_out(broker):
@@ -432,5 +454,5 @@ def shape(value):
 
 def test_a_broker_that_is_not_there_is_unknown_and_a_failure(agent_directory):
     intercom = Intercom(UnixSocket(str(agent_directory / "broker.sock")), "/")
-    assert intercom.roster() == Unknown("no intercom broker is running")
+    assert intercom.roster() == Unknown("no intercom broker is running", absent=True)
     assert intercom.send(CHILD, None, "hello") == Result(Outcome.FAILED, "no intercom broker is running")

@@ -182,3 +182,33 @@ def test_the_frame_after_a_slow_start_is_still_heard(pair):
     writer.start()
     assert conversation(ours).hear(hears("sessions")) == {"type": "sessions"}
     writer.join()
+
+
+# -- leaving -----------------------------------------------------------------------------------------------------
+
+
+def test_whoever_leaves_says_so_and_takes_what_is_still_on_its_way_until_the_broker_hangs_up(pair):
+    ours, theirs = pair
+    leaving = threading.Thread(target=conversation(ours).leave, args=(60,))
+    leaving.start()
+    with theirs.makefile("rb") as heard:
+        assert heard.read() == encode({"type": "unregister"})  # and no more: our half is closed
+    for _ in range(100):
+        theirs.sendall(encode({"type": "message_receipt", "of": "x" * 1000}))
+    assert leaving.is_alive()
+    theirs.shutdown(socket.SHUT_WR)
+    leaving.join(60)
+    assert not leaving.is_alive()
+
+
+def test_a_broker_that_does_not_hang_up_is_left_after_a_moment(pair):
+    ours, _ = pair
+    started = time.monotonic()
+    conversation(ours).leave(0.05)
+    assert 0.05 <= time.monotonic() - started < 60
+
+
+def test_a_broker_that_is_gone_already_is_left_at_once(pair):
+    ours, theirs = pair
+    theirs.close()
+    conversation(ours).leave(60)
