@@ -133,7 +133,9 @@ class _Listing:
         self._real, self._passes = real, passes
 
     def __enter__(self) -> Iterator[Any]:
-        return (SimpleNamespace(name=one.name, stat=self._passes(one.stat)) for one in self._real)
+        return (
+            SimpleNamespace(name=one.name, inode=one.inode, stat=self._passes(one.stat)) for one in self._real
+        )
 
     def __exit__(self, *_: object) -> None:
         self._real.close()
