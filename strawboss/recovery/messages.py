@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from strawboss.recovery.handover import Handover, WorktreeHandover
-from strawboss.recovery.keys import NUDGED
+from strawboss.recovery.keys import NUDGED, UNNUDGED
 
 NAME_LIMIT = 80
 PLAIN_TOOL = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
@@ -213,6 +213,11 @@ def _by_hand(sessions: Iterable[tuple[str, str]]) -> str:
 
 def key_missing(key: str, name: str, run: str, session_file: str) -> str:
     """A `nudged` key that reaches the file late still ends the run's questions: the user must know where its result is."""
+    if key == UNNUDGED:
+        return (
+            f"Straw Boss could not take back its nudged key for {quoted(name)} (run {run}), so it was not asked and will "
+            f"not be; its result is in {exactly(session_file)}."
+        )
     late = f"; if that key turns up late, the run is not asked, and its result is in {exactly(session_file)}"
     return (
         f"Straw Boss could not confirm its {key} key for {quoted(name)} (run {run}) in this session's file, so it did "

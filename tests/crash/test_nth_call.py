@@ -114,9 +114,9 @@ def wrongs(story: Story) -> list[str]:
     """What may never be, stranded or not, whatever fails."""
     world, keys = story.world, Counter(story.keys)
     found = [*world.wrong, *world.broken_looks]
-    found += [
-        f"two {key} keys" for key in ("nudged", "continued", "resumed", "gaveUp", "lost") if keys[key] > 1
-    ]
+    found += [f"two {key} keys" for key in ("continued", "resumed", "gaveUp", "lost") if keys[key] > 1]
+    if keys["nudged"] - keys["unnudged"] not in (0, 1):
+        found.append("a second nudged key without an unnudged one")
     if keys["closing"] - keys["unclosed"] not in (0, 1):
         found.append("a second closing key without an unclosed one")
     if len(world.give_ups) > 1:
@@ -136,6 +136,9 @@ def unended(story: Story) -> list[str]:
     if "gaveUp" in keys:
         return [] if world.give_ups else ["given up without a warning"]
     if world.kind == CRASH:
+        counts = Counter(story.keys)
+        if counts["nudged"] == counts["unnudged"]:
+            return []  # taken back: what cannot be read stays Unknown
         is_silent = "ask" not in acts and not (world.give_ups or world.deaths or said_late(world))
         return ["its nudged key is written, nothing was sent and nobody told"] if is_silent else []
     missing = {RESTART: {"close", "tell", "resume"}, WORKTREE: {"tell"}}[world.kind] - acts
@@ -146,7 +149,8 @@ def said_late(world: World) -> bool:
     """The key could not be seen in the file, and the user knows that it may turn up and where the result is then."""
     if world.injector.fault.startswith("done, "):
         return False  # it was there to be seen, whatever became of the answer
-    told = [one for one in world.warnings if "could not confirm its nudged key" in one]
+    words = ("could not confirm its nudged key", "could not take back its nudged key")
+    told = [one for one in world.warnings if any(word in one for word in words)]
     return any(world.disk.child.name in one for one in told)
 
 
