@@ -24,7 +24,6 @@ from strawboss.pi.wrapper import stays_in_front
 from strawboss.recovery.verdict import Unknown
 from strawboss.resident.connections import herdr_address, intercom_address
 from strawboss.system import directories
-from strawboss.system.files import make_private_directory
 
 OLDEST_PI = (1, 2, 0)
 TRIED_PI = (1, 6, 0)
@@ -82,7 +81,8 @@ def examine(environment: Mapping[str, str]) -> list[Finding]:
     loaded = Config() if isinstance(config, Finding) else config
     patient = _patient(environment, loaded)
     first = config if isinstance(config, Finding) else Finding("config", Health.OK, _config_text())
-    return [first, *(check(patient) for check in CHECKS)]
+    waiting = NEED_PI if isinstance(patient.pi, PiError) else frozenset()
+    return [first, *(check(patient) for check in CHECKS if check not in waiting)]
 
 
 def _config(environment: Mapping[str, str]) -> Config | Finding:
@@ -130,7 +130,9 @@ def python(patient: Patient) -> Finding:
 
 def pi_version(patient: Patient) -> Finding:
     if isinstance(patient.pi, PiError):
-        return Finding("pi", Health.FIX, str(patient.pi), "make `pi` runnable")
+        return Finding(
+            "pi", Health.FIX, str(patient.pi), "make `pi` runnable; what depends on it is not looked at"
+        )
     try:
         version = patient.pi.version()
     except PiError as error:
@@ -286,8 +288,9 @@ def intercom(patient: Patient) -> Finding:
 
 def permissions(patient: Patient) -> Finding:
     state = patient.state
+    if not state.exists():
+        return _to_be_made(state)
     try:
-        make_private_directory(state / "locks")
         open_to_others = [path for path in [state, *state.rglob("*")] if _is_open_to_others(path)]
     except OSError as error:
         return Finding(
@@ -301,6 +304,15 @@ def permissions(patient: Patient) -> Finding:
     return Finding("files", Health.OK, f"{state} is private")
 
 
+def _to_be_made(state: Path) -> Finding:
+    above = next((one for one in state.parents if one.exists()), state.parent)
+    if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+        return Finding("files", Health.OK, f"no {state} yet: the first session makes it")
+    return Finding(
+        "files", Health.FIX, f"{state} cannot be made in {above}", f"make {above} a directory of yours"
+    )
+
+
 def _is_open_to_others(path: Path) -> bool:
     return (
         sys.platform != "win32"
@@ -310,8 +322,10 @@ def _is_open_to_others(path: Path) -> bool:
 
 
 def locks(patient: Patient) -> Finding:
-    """Tries the lock for real: some network file systems only pretend."""
+    """Tries the lock for real: some network file systems only pretend. Nothing of it stays."""
     directory = patient.state / "locks"
+    if not directory.exists() and not patient.state.is_file():
+        return Finding("lock", Health.OK, f"no {directory} yet: the first session makes it ({NOT_YET})")
     held = sum(_is_held(file) for file in directory.glob("*.lock"))
     probe = directory / ".doctor.lock"
     try:
@@ -356,3 +370,6 @@ CHECKS: tuple[Callable[[Patient], Finding], ...] = (
     permissions,
     locks,
 )
+
+# Without pi each of these would only say again that there is none.
+NEED_PI = frozenset({python, shim, extension, integration, registry})

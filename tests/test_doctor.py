@@ -138,7 +138,7 @@ def test_a_pi_command_that_cannot_be_read_is_no_shim_and_not_cleared_either(
 
 
 def test_a_pi_that_is_not_there_is_to_be_made_runnable(patient: Make) -> None:
-    assert doctor.pi_version(patient()).fix == "make `pi` runnable"
+    assert doctor.pi_version(patient()).fix == "make `pi` runnable; what depends on it is not looked at"
     assert doctor.shim(patient()).fix == "make `pi` runnable"
     assert doctor.extension(patient()).fix == "make `pi` runnable"
 
@@ -253,6 +253,7 @@ def test_the_broker_answers_or_waits_for_the_first_session(patient: Make, place:
 
 
 def test_a_private_state_directory_is_well_and_an_open_one_is_not(patient: Make, place: Path) -> None:
+    (place / "state").mkdir(mode=0o700)
     assert doctor.permissions(patient()).health is Health.OK
     (place / "state" / "x").touch(mode=0o644)
     finding = doctor.permissions(patient())
@@ -285,6 +286,27 @@ def test_a_place_where_no_lock_can_be_taken_is_told(patient: Make, place: Path) 
 # -- the whole -------------------------------------------------------------------------------------------------
 
 
+def test_without_pi_that_is_said_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRAWBOSS_STATE_DIR", str(place / "state"))
+    environment = {"PATH": str(place), "HOME": str(place), "PI_CODING_AGENT_DIR": str(place / "agent")}
+    told = [(one.subject, one.fix) for one in doctor.examine(environment) if "pi" in one.subject.split()]
+    assert told == [("pi", "make `pi` runnable; what depends on it is not looked at")]
+
+
+@pytest.mark.parametrize("there", [(), ("state",), ("state/locks",)])
+def test_looking_changes_nothing_on_disk(
+    place: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...]
+) -> None:
+    for directory in there:
+        (place / directory).mkdir(mode=0o700, parents=True)
+    monkeypatch.setenv("STRAWBOSS_STATE_DIR", str(place / "state"))
+    before = sorted((path, path.lstat().st_mode) for path in place.rglob("*"))
+    doctor.examine(
+        {"PATH": os.environ["PATH"], "HOME": str(place), "PI_CODING_AGENT_DIR": str(place / "agent")}
+    )
+    assert sorted((path, path.lstat().st_mode) for path in place.rglob("*")) == before
+
+
 def test_a_bad_config_comes_first_and_the_other_checks_go_on(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,7 +317,7 @@ def test_a_bad_config_comes_first_and_the_other_checks_go_on(
     findings = doctor.examine(
         {"PATH": str(place), "HOME": str(place), "PI_CODING_AGENT_DIR": str(place / "agent")}
     )
-    assert len(findings) == len(doctor.CHECKS) + 1
+    assert len(findings) == len(doctor.CHECKS) - len(doctor.NEED_PI) + 1
     assert (findings[0].subject, findings[0].health) == ("config", Health.FIX)
     assert f"{config}:1: nudge: expected on or off" in findings[0].text
     assert all(bool(finding.fix) == (finding.health is Health.FIX) for finding in findings)

@@ -6,8 +6,9 @@ import os
 import sys
 
 import click
+import msgspec
 
-from strawboss.doctor import Health, examine
+from strawboss.doctor import Finding, Health, examine
 from strawboss.herdr import installation as plugin
 from strawboss.herdr.command import HerdrCommandError
 from strawboss.pi import installation
@@ -42,14 +43,27 @@ def uninstall() -> None:
 
 
 @click.command()
-def doctor() -> int:
-    """Check everything strawboss stands on: one line each, with what to do. Exit 1 when something is to be fixed."""
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
+def doctor(as_json: bool) -> int:
+    """Check everything strawboss stands on: one line each, with what to do. Exit 1 when something is to be fixed.
+
+    It changes nothing on disk. With --json: {"findings": [{"subject", "health", "text", "fix"}], "to_fix": N}; health
+    is ok, note (may well be as it should) or fix.
+    """
     findings = examine(os.environ)
-    for finding in findings:
-        mark = click.style(f"{finding.health.value:<4}", fg=COLOURS[finding.health])
-        fix = f" -> {printable(finding.fix)}" if finding.fix else ""
-        click.echo(f"{mark}  {finding.subject}: {printable(finding.text)}{fix}")
-    return int(any(finding.health is Health.FIX for finding in findings))
+    to_fix = sum(finding.health is Health.FIX for finding in findings)
+    if as_json:
+        click.echo(msgspec.json.encode({"findings": findings, "to_fix": to_fix}))
+    else:
+        for finding in findings:
+            _show(finding)
+    return int(to_fix > 0)
+
+
+def _show(finding: Finding) -> None:
+    mark = click.style(f"{finding.health.value:<4}", fg=COLOURS[finding.health])
+    fix = f" -> {printable(finding.fix)}" if finding.fix else ""
+    click.echo(f"{mark}  {finding.subject}: {printable(finding.text)}{fix}")
 
 
 def _link() -> list[str]:
