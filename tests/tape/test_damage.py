@@ -14,6 +14,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,12 @@ from typing import Any
 import pytest
 from tape.scenes import LAUNCHER, RECORDED, STORIES, acts, directory, tell
 
+from strawboss.recovery.evidence import Tail
 from strawboss.recovery.settings import Settings
+from strawboss.recovery.verdict import Unknown
 from strawboss.runs import activity, script
+from strawboss.runs.foreign_files import open_regular
+from strawboss.runs.header import Header, read_header
 from strawboss.runs.sidecars import parse_worktree
 from strawboss.runs.tail import read_tail
 from strawboss.tape.play import Told, play
@@ -151,8 +156,19 @@ def reading_of_session_file(recording: Recording, file: Path) -> Callable[[bytes
     if LAUNCHER in file.name:
         return lambda _: recording.disk.transcript()
     if file.suffix == ".jsonl":
-        return lambda _: read_tail(str(file))
+        return lambda _: (header_of(file), steps_of(file))
     return lambda _: file.exists()
+
+
+def header_of(file: Path) -> Header | Unknown:
+    with open_regular(str(file)) as opened:
+        return read_header(opened)
+
+
+def steps_of(file: Path) -> Tail | Unknown:
+    """Without size and time: they are compared between looks alone, and every cut changes both."""
+    tail = read_tail(str(file))
+    return tail if isinstance(tail, Unknown) else replace(tail, size=0, changed_at=0.0)
 
 
 # -- what a story opens ----------------------------------------------------------------------------------------------
