@@ -15,6 +15,7 @@ from strawboss.cli.help import Group
 # is used: the process inside pi starts through here too and must not pay for the others.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Recovery": {
+        "status": "status",
         "explain": "explain",
         "history": "history",
         "look": "look",

@@ -46,9 +46,15 @@ def launcher_of(started: Started, config: Config, platform: str) -> Launcher:
     )
 
 
-def disk_of(launcher: Launcher, artifacts: str) -> Disk:
+def disk_of(launcher: Launcher, artifacts: str, oldest: float = 0.0) -> Disk:
+    """`oldest`: runs that have said nothing since (epoch seconds) are left out."""
     return Disk(
-        launcher.file, artifacts, lambda path: Path(launcher.cwd, path), resolver(launcher.cwd), launcher.id
+        launcher.file,
+        artifacts,
+        lambda path: Path(launcher.cwd, path),
+        resolver(launcher.cwd),
+        launcher.id,
+        oldest,
     )
 
 

@@ -94,10 +94,13 @@ def _checked(written: _Written) -> Activity | Unknown:
 
 
 class ActivityFolder:
-    """All activity files of one launcher; an unchanged file costs one stat."""
+    """All activity files of one launcher; an unchanged file costs one stat.
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    `oldest`: runs that have said nothing since (epoch seconds) are left out, unread.
+    """
+
+    def __init__(self, folder: str, oldest: float = 0.0) -> None:
+        self._folder, self._oldest = folder, oldest
         self._known: dict[str, _Known] = {}
 
     def read(self) -> Runs | Unknown:
@@ -122,7 +125,7 @@ class ActivityFolder:
         known = self._known.get(entry.name)
         if known and known[0] == (status.st_mtime_ns, status.st_size, status.st_ino):
             return known
-        name = _FILE_NAME.fullmatch(entry.name)
+        name = _FILE_NAME.fullmatch(entry.name) if status.st_mtime >= self._oldest else None
         return self._read(name[1], status) if name else (None, "", None)
 
     def _read(self, run: str, status: os.stat_result) -> _Known:

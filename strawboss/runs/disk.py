@@ -25,6 +25,7 @@ class Disk:
 
     `locate` tells where a path that a neighbour wrote, or that `resolve` gave, is really found. `resolve` gives the
     form in which session files are compared. `session_id`: the launcher's, when known; a file of another is Unknown.
+    `oldest`: runs that have said nothing since (epoch seconds) are left out.
     """
 
     def __init__(
@@ -34,10 +35,11 @@ class Disk:
         locate: Callable[[str], Path],
         resolve: Callable[[str], str],
         session_id: str | None = None,
+        oldest: float = 0.0,
     ) -> None:
         self._locate = locate
         folder = str(locate(artifacts))
-        self._activities = ActivityFolder(f"{folder}/subagent-activity")
+        self._activities = ActivityFolder(f"{folder}/subagent-activity", oldest)
         self._scripts = ScriptFolder(f"{artifacts}/subagent-scripts", f"{folder}/subagent-scripts", resolve)
         self._manifests = f"{folder}/worktree-runs"
         self._worktrees = Cache(MANIFEST, read_worktree)

@@ -1,0 +1,79 @@
+"""`strawboss status`: every launcher of this user on this machine, what needs a person first."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+
+import click
+
+from strawboss.cli.params import DURATION
+from strawboss.config import Config, ConfigError, load_config
+from strawboss.overview.judge import WEEK_SECONDS, View, needs_of, view
+from strawboss.overview.layout import joined
+from strawboss.overview.page import page
+from strawboss.survey.find import Survey
+from strawboss.system.directories import config_file
+
+
+@click.command()
+@click.option("--watch", is_flag=True, help="Keep it on the screen; q ends.")
+@click.option(
+    "--since",
+    type=DURATION,
+    default=WEEK_SECONDS,
+    show_default="7d",
+    help="How far back a run of a closed launcher that has not reported is shown.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, as docs/cli.md says.")
+def status(watch: bool, since: float, as_json: bool) -> int:
+    """Show every launcher of yours on this machine: what needs you, what was recovered, what is under way.
+
+    Exit code 0 when nothing needs you, 1 when something does.
+    """
+    if watch and as_json:
+        raise click.UsageError("--watch draws on a terminal; without it --json prints one object")
+    try:
+        config = load_config(config_file(), os.environ)
+    except ConfigError as error:
+        raise click.ClickException(str(error)) from error
+    if watch:
+        raise click.UsageError("not yet")
+    views = views_of(config, since)
+    if as_json:
+        show_json(views)
+    else:
+        show_page(views)
+    return int(bool(needs_of(views)))
+
+
+def views_of(config: Config, since: float) -> list[View]:
+    """Those that need somebody first, then by what there is to tell."""
+    now = time.time()
+    views = [view(seen, now, since) for seen in Survey(config, os.environ, since, now).launchers()]
+    return sorted(
+        views, key=lambda one: (not one.needs, not one.recovered, not one.under_way, one.seen.launcher.id)
+    )
+
+
+def show_json(views: list[View]) -> None:
+    import msgspec
+
+    from strawboss.overview.report import status as report
+
+    sys.stdout.write(msgspec.json.encode(report(views)).decode() + "\n")
+
+
+def show_page(views: list[View]) -> None:
+    for line in page_lines(views):
+        print(line)
+
+
+def page_lines(views: list[View]) -> Iterator[str]:
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if terminal else None
+    lines = (line for block in page(views, time.time()) for line in block.lines)
+    return iter(joined(lines, width, colours=terminal and not os.environ.get("NO_COLOR")))

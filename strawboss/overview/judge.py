@@ -1,0 +1,200 @@
+"""What was found, judged for a person: what needs somebody, what was recovered, what is under way, what is quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from strawboss.overview.seen import Seen, Watch
+from strawboss.recovery.evidence import KeyEntry, Launcher, Transcript
+from strawboss.recovery.keys import CONTINUED, GAVE_UP, LOST, NUDGED, RESUMED, RunKeys, fold
+from strawboss.recovery.memory import RunReport
+from strawboss.recovery.messages import exactly
+from strawboss.recovery.nudge.machine import DONE as ASKED
+from strawboss.recovery.restored.conditions import has_never_ended
+from strawboss.recovery.restored.machine import DONE as HANDED_OVER
+from strawboss.recovery.verdict import Unknown
+
+DAY_SECONDS = 86_400.0
+WEEK_SECONDS = 7 * DAY_SECONDS
+RELOAD = "/reload"
+AT_WORK = "tracked"
+SETTLED = "settled"
+CLOSED_STATES = frozenset({SETTLED}) | ASKED | HANDED_OVER
+UNKNOWN_TIME = 0.0
+
+# What a key says was done, as a person is told.
+DONE: Mapping[str, str] = {
+    NUDGED: "was asked for its report",
+    RESUMED: "was handed back to its launcher",
+    CONTINUED: "was told to go on",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a person has to do. `run`: empty when it is about the launcher itself. `command`: for a shell, or, where it
+    begins with `/`, for its pi, or with `subagent_resume`, for the launcher to call."""
+
+    launcher: Launcher
+    run: str
+    name: str
+    what: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    launcher: Launcher
+    run: str
+    name: str
+    what: str
+    at: float  # epoch seconds
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One launcher for a person."""
+
+    seen: Seen
+    needs: tuple[Need, ...] = ()
+    recovered: tuple[Recovery, ...] = ()
+    under_way: tuple[RunReport, ...] = ()
+
+    @property
+    def is_quiet(self) -> bool:
+        return not (self.needs or self.recovered or self.under_way)
+
+    @property
+    def at_work(self) -> int:
+        return sum(run.state == AT_WORK for run in self.seen.runs)
+
+
+def view(seen: Seen, now: float, since: float = WEEK_SECONDS) -> View:
+    """`now`: epoch seconds. `since`: for how many seconds what needs a person is shown."""
+    keys = _keys(seen)
+    return View(
+        seen,
+        tuple(_needs(seen, keys, now, since)),
+        tuple(_recovered(seen, keys, now)),
+        () if seen.watch is Watch.CLOSED else tuple(run for run in seen.runs if run.stranded),
+    )
+
+
+def needs_of(views: Iterable[View]) -> tuple[Need, ...]:
+    return tuple(need for one in views for need in one.needs)
+
+
+def _keys(seen: Seen) -> tuple[KeyEntry, ...]:
+    return () if isinstance(seen.transcript, Unknown) else seen.transcript.keys
+
+
+# -- what needs a person ---------------------------------------------------------------------------------------
+
+
+def _needs(seen: Seen, keys: tuple[KeyEntry, ...], now: float, since: float) -> Iterable[Need]:
+    failed = list(_failed(seen, keys, now - since))
+    said = {need.run for need in failed}
+    yield from failed
+    if seen.watch is Watch.CLOSED:
+        yield from (_unreported(seen, run) for run in seen.runs if run.run not in said and is_unreported(run))
+    elif seen.watch is Watch.HUNG:
+        yield _about_launcher(
+            seen, f"is not looked at: its strawboss hangs, since {duration(now - _looked(seen))}"
+        )
+    elif seen.watch is Watch.STOPPED and any(is_unreported(run) for run in seen.runs):
+        yield _about_launcher(seen, "is not looked at: its pi runs without strawboss")
+
+
+def is_unreported(run: RunReport) -> bool:
+    """Open, or ended without a launcher to hear of it. What has been done for it is told by its keys."""
+    return has_only_ended(run) or run.state not in CLOSED_STATES
+
+
+def has_only_ended(run: RunReport) -> bool:
+    return run.obstacle is not None and run.obstacle.is_of([has_never_ended])
+
+
+def _unreported(seen: Seen, run: RunReport) -> Need:
+    what = (
+        "has ended unheard; its launcher is closed"
+        if has_only_ended(run)
+        else "has not reported; its launcher is closed"
+    )
+    return Need(seen.launcher, run.run, run.name, what, seen.bring_back)
+
+
+def _about_launcher(seen: Seen, what: str) -> Need:
+    return Need(seen.launcher, "", "", what, RELOAD)
+
+
+def _looked(seen: Seen) -> float:
+    return UNKNOWN_TIME if seen.looked_at is None else seen.looked_at
+
+
+def _failed(seen: Seen, keys: tuple[KeyEntry, ...], oldest: float) -> Iterable[Need]:
+    """Runs that were given up after a failed step, or are lost, and that nobody has seen to since."""
+    names = {run.run: run.name for run in seen.runs}
+    for run, said in fold(keys).items():
+        what = _what_failed(said)
+        if what and _last_time(keys, run) >= oldest and not _is_seen_to(seen, run):
+            command = seen.bring_back if seen.watch is Watch.CLOSED else _resume(seen, run)
+            yield Need(seen.launcher, run, names.get(run, ""), what, command)
+
+
+def _what_failed(keys: RunKeys) -> str:
+    if keys.resumed or keys.nudged:
+        return ""
+    if keys.gave_up is not None:
+        return f"was given up: {keys.gave_up or 'a step failed'}"
+    return "was running and did not come back" if keys.lost else ""
+
+
+def _last_time(keys: tuple[KeyEntry, ...], run: str) -> float:
+    """Of its last failure; one without a time counts as new."""
+    times = [written_at(entry) for entry in keys if entry.run == run and entry.key in (GAVE_UP, LOST)]
+    return times[-1] or float("inf")
+
+
+def _is_seen_to(seen: Seen, run: str) -> bool:
+    """Its session file has reported, or has been resumed, by a person or by its launcher."""
+    file, transcript = seen.sessions.get(run), seen.transcript
+    if file is None or not isinstance(transcript, Transcript):
+        return False
+    resumed = {resume.session_file for resume in transcript.resumes}
+    return file in transcript.results | transcript.pings | resumed
+
+
+def _resume(seen: Seen, run: str) -> str:
+    file = seen.sessions.get(run)
+    return f"subagent_resume {exactly({'sessionPath': file})}" if file else seen.bring_back
+
+
+# -- what was recovered ----------------------------------------------------------------------------------------
+
+
+def _recovered(seen: Seen, keys: tuple[KeyEntry, ...], now: float) -> Iterable[Recovery]:
+    names = {run.run: run.name for run in seen.runs}
+    last = {entry.run: entry for entry in keys if entry.key in DONE}
+    for run, entry in last.items():
+        at = written_at(entry)
+        if now - at < DAY_SECONDS:
+            yield Recovery(seen.launcher, run, names.get(run, ""), DONE[entry.key], at)
+
+
+def written_at(entry: KeyEntry) -> float:
+    """Epoch seconds; 0 where the key has no time that can be read."""
+    at = entry.data.get("at")
+    try:
+        return datetime.fromisoformat(at).timestamp() if isinstance(at, str) else UNKNOWN_TIME
+    except (ValueError, OverflowError):
+        return UNKNOWN_TIME
+
+
+def duration(seconds: float) -> str:
+    """`40 s`, `3 min`, `5 h`, `2 days`: as much as a glance needs."""
+    for size, unit in ((DAY_SECONDS, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(int(seconds), 0)} s"
