@@ -19,8 +19,9 @@ from strawboss.recovery.memory import Look, Memory
 from strawboss.recovery.observing import take_look
 from strawboss.recovery.verdict import Unknown
 from strawboss.resident.connections import herdr_of, intercom_of
-from strawboss.resident.effects import Effects
+from strawboss.resident.effects import Effects, Panes, Peers
 from strawboss.resident.launcher import artifacts_directory, disk_of, launcher_of
+from strawboss.runs.disk import Disk
 from strawboss.runs.header import read_header
 from strawboss.tape.lines import kept_clock
 from strawboss.tape.play import drive
@@ -65,21 +66,20 @@ class NoExtension:
 def look_from_outside(file: Path, config: Config, environment: Mapping[str, str]) -> OutsideLook:
     """Raises NotASessionError."""
     started = started_of(file)
-    extension = NoExtension()
     try:
         launcher = replace(launcher_of(started, config, sys.platform), pid=None)
         disk = disk_of(launcher, artifacts_directory(started, launcher.file))
     except OSError as error:
         raise NotASessionError(f"{file}: cannot be looked for ({error.strerror})") from error
-    effects = Effects(
-        extension,
-        disk,
-        herdr_of(launcher, config, environment),
-        intercom_of(launcher, config, environment),
-        ProcessList(),
-        frozenset(),
-        lambda _, __: None,
-    )
+    herdr = herdr_of(launcher, config, environment)
+    return look_on(launcher, disk, herdr, intercom_of(launcher, config, environment), config)
+
+
+def look_on(launcher: Launcher, disk: Disk, herdr: Panes, intercom: Peers, config: Config) -> OutsideLook:
+    """A first look, of which nothing is remembered."""
+    extension = NoExtension()
+    machine, told = ProcessList(), frozenset[str]()
+    effects = Effects(extension, disk, herdr, intercom, machine, told, lambda _, __: None)
     settings = replace(config.settings, observe=True)
     steps = take_look(launcher, settings, Memory(), kept_clock(time.time(), time.monotonic()))
     look = drive(steps, effects.answer)

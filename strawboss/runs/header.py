@@ -13,13 +13,12 @@ TREE_VERSIONS = frozenset({2, 3})  # version 1 has no ids; pi rewrites the file 
 
 
 class Header(msgspec.Struct, tag_field="type", tag="session", rename="camel"):
-    """`parent_session`: the session file this one is a fork or clone of, as written. `cwd`: where pi ran."""
+    """`parent_session`: the session file this one is a fork or clone of, as written."""
 
     id: str
     version: int = 1
     cwd: str = ""
     parent_session: object = None
-    cwd: object = None
 
 
 _decoder = msgspec.json.Decoder(Header)

@@ -12,26 +12,26 @@ from strawboss.config import Config, state_directory
 from strawboss.machine import ProcessList
 from strawboss.overview.judge import CLOSED_STATES, DAY_SECONDS
 from strawboss.overview.seen import Seen, Watch
-from strawboss.recovery.evidence import Launcher, LaunchScript, Registry, Transcript
+from strawboss.recovery.evidence import Launcher, LaunchScript, Transcript
 from strawboss.recovery.facts import is_pi
 from strawboss.recovery.keys import GAVE_UP, LOST
-from strawboss.recovery.look import REGISTRY_READABLE
 from strawboss.recovery.memory import RunReport
+from strawboss.recovery.recheck import REGISTRY_READABLE
 from strawboss.recovery.verdict import Unknown
-from strawboss.resident.connections import herdr_address
+from strawboss.resident.connections import Absent, herdr_address
 from strawboss.resident.launcher import POLICY_SUFFIX, disk_of, resolver
+from strawboss.resident.outside import look_on
 from strawboss.runs.disk import Disk
 from strawboss.survey import sessions
 from strawboss.survey.bring_back import bring_back
 from strawboss.survey.liveness import Patience, started_at, watch_of
 from strawboss.survey.lock import is_held
-from strawboss.survey.outside import Onlooker, look_once
 from strawboss.survey.terminals import SharedTerminals
 from strawboss.system.directories import file_name
 from strawboss.tape.last import LastLook, last_looks
 from strawboss.tape.shelf import TAPES
 
-NOBODY: Registry = frozenset()
+NO_INTERCOM = Absent(Unknown("pi-intercom is not asked from outside"))
 NOT_TOLD = Unknown("only its own strawboss could read it, and none has told")
 WITHOUT_KEYS = frozenset({"settled", "tracked"})  # states of runs for which no key matters to a person
 
@@ -136,8 +136,7 @@ class Survey:
 
     def _look(self, launcher: Launcher, watch: Watch, looked_at: float | None, artifacts: Path) -> Seen:
         disk = self._disk(launcher, artifacts)
-        onlooker = Onlooker(NOBODY, disk, self.terminals, self.machine)
-        runs = look_once(launcher, self.config.settings, onlooker).runs
+        runs = look_on(launcher, disk, self.terminals, NO_INTERCOM, self.config).look.runs
         if watch is not Watch.CLOSED:
             runs = tuple(map(_as_known, runs))
         named = replace(launcher, name=launcher.name or sessions.name_of(launcher.file))

@@ -103,7 +103,7 @@ def _header(file: str) -> tuple[str, str] | None:
         return None
     if isinstance(header, Unknown):
         return None
-    return header.id, header.cwd if isinstance(header.cwd, str) else ""
+    return header.id, header.cwd
 
 
 def name_of(file: str) -> str:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from strawboss.herdr.address import Address
 from strawboss.herdr.client import Herdr
 from strawboss.herdr.wire import Timeouts
+from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.evidence import Panes, Processes
 from strawboss.recovery.verdict import Unknown
 
@@ -42,6 +43,9 @@ class SharedTerminals:
 
     def process_info(self, pane_id: str) -> Processes | Unknown:
         return self._ask(lambda herdr: herdr.process_info(pane_id))
+
+    def close(self, _pane_id: str) -> Result:
+        return Result(Outcome.FAILED, "nothing is closed from outside")
 
     def _ask(self, question: Callable[[Herdr], T | Unknown]) -> T | Unknown:
         if isinstance(self._herdr, Unknown):

@@ -50,7 +50,10 @@ def test_it_says_the_right_thing_before_during_and_after_herdr_is_killed(fleet: 
 
     *back, gone = launchers
     gone.crash()
-    fleet.wait_for(fleet._is_saved, what="herdr to save its panes")
+    fleet.herdr.request("pane.close", pane_id=gone.pane)
+    fleet.wait_for(
+        lambda: str(gone.file) not in saved(fleet), what="herdr to forget the session that is gone"
+    )
     fleet.herdr.kill()
     fleet.wait_for(lambda: not fleet._living_pis(), what="every pi to end")
     told, code = asked(fleet)
@@ -86,6 +89,10 @@ def test_it_says_the_right_thing_before_during_and_after_herdr_is_killed(fleet: 
     gone.let_it_look()
     told, code = asked(fleet)
     assert (code, told.needs_you) == (0, 0)
+
+
+def saved(fleet: Fleet) -> str:
+    return "".join(file.read_text() for file in fleet.herdr.root.glob("config/*/session.json"))
 
 
 def asked(fleet: Fleet) -> tuple[Status, int]:
