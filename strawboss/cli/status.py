@@ -20,7 +20,6 @@ from strawboss.system.directories import config_file
 
 
 @click.command()
-@click.option("--watch", is_flag=True, help="Keep it on the screen; q ends.")
 @click.option(
     "--since",
     type=DURATION,
@@ -29,19 +28,15 @@ from strawboss.system.directories import config_file
     help="How far back a run of a closed launcher that has not reported is shown.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, as docs/cli.md says.")
-def status(watch: bool, since: float, as_json: bool) -> int:
+def status(since: float, as_json: bool) -> int:
     """Show every launcher of yours on this machine: what needs you, what was recovered, what is under way.
 
     Exit code 0 when nothing needs you, 1 when something does.
     """
-    if watch and as_json:
-        raise click.UsageError("--watch draws on a terminal; without it --json prints one object")
     try:
         config = load_config(config_file(), os.environ)
     except ConfigError as error:
         raise click.ClickException(str(error)) from error
-    if watch:
-        raise click.UsageError("not yet")
     views = views_of(config, since)
     if as_json:
         show_json(views)
