@@ -146,5 +146,6 @@ def test_herdr_is_only_asked_to_list_to_show_and_to_close():
         for call in calls
         if call.func.attr in {"_read", "_ask"} and isinstance(call.args[0], ast.Constant)
     }
-    assert asked <= {"ping", "pane.list", "pane.process_info", "pane.close"}
+    shown = {"notification.show", "plugin.pane.open"}
+    assert asked <= {"ping", "pane.list", "pane.process_info", "pane.close", *shown}
     assert "pane.close" in asked

@@ -200,7 +200,7 @@ class Pi(Extension):
         return "told"
 
     def _answer(self, said: dict[str, Any]) -> dict[str, Any] | None:
-        if self.has_quit:
+        if self.has_quit or "id" not in said:
             return None
         self._world.passes("pi", said["method"])
         if not self.has_quit:
