@@ -43,6 +43,7 @@ LONGEST_LOOK_SECONDS = (
 HANGS_AFTER = 4  # intervals without a look; the extension counts them
 # A child that was just launched has not said anything yet: until one has, the looks come sooner, so many times.
 SOON_SECONDS, SOON_LOOKS = 1.0, 10
+SOON_MISSES = 3  # what cannot be noted so soon is left to the looks that come in their time
 Handler = signal.Handlers | Callable[[int, FrameType | None], None]
 FIRST_LOOK = "strawboss: the first look has not been made yet"
 STANDBY = "another pi works on this very session; strawboss stands by here until it ends"
@@ -177,7 +178,7 @@ class Process:
             self._session = self._session or self._try_to_begin(started, config)
             if self._session is not None:
                 self._try_to_look(self._session)
-            soon = max(soon - 1, 0) if self._look and not self._look.runs else 0
+            soon = max(soon - 1, 0) if self._look and _is_launching(self._look) else 0
             pause = min(SOON_SECONDS, config.interval) if soon else config.interval
             self._link.wait(max(began + pause - time.monotonic(), 0), self._is_replaced)
 
@@ -221,6 +222,12 @@ class Process:
 
     def _warn(self, text: str) -> None:
         self._link.ask("ui.notify", {"level": "warning", "text": text}, bool)
+
+
+def _is_launching(look: Look) -> bool:
+    """Whether a child has said nothing yet, or is tracked and its pane comes in a moment, so that it can be noted."""
+    notings = (look.memory.runs[run.run].noting for run in look.runs if run.state == "tracked")
+    return not look.runs or any(not noting.noted and noting.misses < SOON_MISSES for noting in notings)
 
 
 def _started(message: Message) -> Started:
