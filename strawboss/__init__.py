@@ -1,1 +1,3 @@
 """Recovers stranded subagent runs of pi launchers in herdr."""
+
+__version__ = "0.1.0"

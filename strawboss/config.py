@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
-import yaml
 
 from strawboss.recovery.settings import LOOK_SECONDS, TURN_STARTING_TYPES, Settings
 from strawboss.system import directories
 from strawboss.system.printable import printable
 
+if TYPE_CHECKING:
+    from strawboss.system.yaml_keys import Key, NotKeysError
+
 SIZE_LIMIT = 256 * 1024
 SHOWN = 60
 PATHS = "paths."
-NULL = "tag:yaml.org,2002:null"
+GROUPS = frozenset({"paths"})
+WORDS = {"on": True, "yes": True, "off": False, "no": False}
 
 OVERRIDES = {
     "STRAWBOSS_INTERVAL": "interval",
@@ -89,14 +91,8 @@ SHAPES = {field.name: field.type for field in msgspec.structs.fields(Config)} | 
 
 def load_config(file: Path, environment: Mapping[str, str]) -> Config:
     """The config in `file` (defaults when there is none) with the overrides of `environment`; raises ConfigError."""
-    root = _composed(file)
-    _check_keys(file, root, "")
-    written = {
-        key: (_constructed(node), f"{file}:{node.start_mark.line + 1}: {key}")
-        for key, node in _leaves(root, "")
-    }
-    written |= {
-        key: (_scalar(environment[variable]), variable)
+    written = _written(file) | {
+        key: (_word(environment[variable]), variable)
         for variable, key in OVERRIDES.items()
         if environment.get(variable, "").strip()
     }
@@ -113,78 +109,67 @@ def state_directory(config: Config, environment: Mapping[str, str]) -> Path:
     )
 
 
-def _composed(file: Path) -> yaml.MappingNode:
+def _written(file: Path) -> dict[str, tuple[object, str]]:
+    """Each key that is set, with its value and where that stands; YAML itself would take the last of two."""
+    written: dict[str, tuple[object, str]] = {}
+    seen: set[str] = set()
+    for key in _keys(file):
+        where = f"{file}:{key.line}"
+        if key.name not in EXPECTED:
+            raise ConfigError(f"{where}: unknown key {_shown(key.name)}; {_suggestion(key.name)}")
+        if key.name in seen:
+            raise ConfigError(f"{where}: {key.name} is set twice; keep one of the two lines")
+        seen.add(key.name)
+        if not key.is_group:
+            written[key.name] = key.value, f"{where}: {key.name}"
+    return written
+
+
+def _keys(file: Path) -> list[Key]:
+    """yaml, which costs a process more than all else here, is imported only where there is something to read."""
+    content = _content(file)
+    if not content:
+        return []
+    from strawboss.system.yaml_keys import NotKeysError, keys_in
+
+    try:
+        return keys_in(content, GROUPS)
+    except NotKeysError as error:
+        where = f"{file}:{error.line}" if error.line else str(file)
+        raise ConfigError(f"{where}: {_not_keys(error)}") from error
+
+
+def _content(file: Path) -> bytes:
     try:
         with file.open("rb") as opened:
             content = opened.read(SIZE_LIMIT + 1)
     except FileNotFoundError:
-        content = b""
+        return b""
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read ({error.strerror}); check its permissions") from error
     if len(content) > SIZE_LIMIT:
         raise ConfigError(f"{file}: larger than {SIZE_LIMIT // 1024} KiB; that is no strawboss config")
-    try:
-        root = yaml.compose(content.decode(), Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(_not_yaml(file, error)) from error
-    if root is None or root.tag == NULL:
-        return yaml.MappingNode("tag:yaml.org,2002:map", [])
-    if not isinstance(root, yaml.MappingNode):
-        raise ConfigError(f"{file}:1: expected lines like `interval: 15`, not {_shown(_constructed(root))}")
-    return root
+    return content
 
 
-def _not_yaml(file: Path, error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is nested too deeply"
-    where = f"{file}:{mark.line + 1}" if mark else str(file)
-    return f"{where}: not valid YAML ({printable(str(problem))[:SHOWN]}); write lines like `interval: 15`"
+def _not_keys(error: NotKeysError) -> str:
+    if error.problem is None:
+        return f"expected lines like `interval: 15`, not {_shown(error.value)}"
+    return f"not valid YAML ({printable(error.problem)[:SHOWN]}); write lines like `interval: 15`"
 
 
-def _leaves(mapping: yaml.MappingNode, prefix: str) -> Iterator[tuple[str, yaml.Node]]:
-    """Every key with its value, those of `paths` by their own names."""
-    for key, value in mapping.value:
-        name = prefix + str(key.value)
-        if name + "." == PATHS and isinstance(value, yaml.MappingNode):
-            yield from _leaves(value, PATHS)
-        elif name + "." != PATHS or value.tag != NULL:
-            yield name, value
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches
 
-
-def _check_keys(file: Path, mapping: yaml.MappingNode, prefix: str) -> None:
-    """Unknown and repeated keys, with their line; YAML itself would take the last of two."""
-    seen: set[str] = set()
-    for key, value in mapping.value:
-        name, where = prefix + str(key.value), f"{file}:{key.start_mark.line + 1}"
-        if name not in EXPECTED:
-            raise ConfigError(f"{where}: unknown key {_shown(name)}; {_suggestion(name, prefix)}")
-        if name in seen:
-            raise ConfigError(f"{where}: {name} is set twice; keep one of the two lines")
-        seen.add(name)
-        if name + "." == PATHS and isinstance(value, yaml.MappingNode):
-            _check_keys(file, value, PATHS)
-
-
-def _suggestion(name: str, prefix: str) -> str:
+    prefix = PATHS if name.startswith(PATHS) else ""
     known = [key for key in EXPECTED if key.startswith(prefix) and ("." in key) == bool(prefix)]
     close = get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
 
 
-def _constructed(node: yaml.Node) -> object:
-    """The node as plain data; aliases cannot blow it up, for the file is small and anchors are shared, not copied."""
-    loader = yaml.SafeLoader("")
-    try:
-        return loader.construct_document(node)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return error
-
-
-def _scalar(text: str) -> object:
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError):
-        return text
+def _word(text: str) -> object:
+    """A value of the environment; numbers are read where one is expected."""
+    return WORDS.get(text.strip().lower(), text.strip())
 
 
 def _checked(key: str, value: object, origin: str) -> object:

@@ -33,6 +33,7 @@ from standins.intercom_peer import IntercomPeer
 Measured = tuple[str, float, float, float]
 Call = Callable[[], object]
 
+ENTRY = "from strawboss.__main__ import main; main()"  # as the extension starts it
 RUNS = 20
 STARTS = 5
 IDLE_LOOKS = 100
@@ -137,7 +138,7 @@ class Place:
         own = {"STRAWBOSS_STATE_DIR": str(self.folder / "state"), "STRAWBOSS_INTERVAL": str(interval)}
         own |= {"STRAWBOSS_CONFIG": str(self.folder / "none.yaml")}
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "strawboss", "run"],
+            [sys.executable, "-P", "-c", ENTRY, "run"],
             env={**os.environ, **own},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

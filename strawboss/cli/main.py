@@ -12,7 +12,7 @@ import click
 from strawboss.cli.help import Group
 
 # Section of the help → command → the module of strawboss.cli that holds it. Modules are imported when their command
-# is used: the process inside pi starts through here too and must not pay for the others.
+# is used: each would cost every other its imports. The process inside pi does not come by here: see __main__.py.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Recovery": {
         "status": "status",
@@ -26,7 +26,6 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "uninstall": "setup",
         "completion": "completion",
         "herdr-plugin": "herdr_plugin",
-        "run": "run",
     },
     "Workers (heartbeat)": {
         "agent:beat": "liveness",

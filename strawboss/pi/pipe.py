@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 import select
 import sys
-import threading
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
 
 CHUNK = 64 * 1024
 # How long a process whose pipe has ended may still be busy on Windows, where nothing can interrupt it.
@@ -38,6 +36,9 @@ def polled(descriptor: int) -> Read:
 
 def threaded(descriptor: int, leave: Callable[[int], object] = os._exit) -> Read:
     """A daemon thread reads ahead; after the end it gives the process a last word and then leaves for it."""
+    import threading
+    from queue import Empty, SimpleQueue
+
     chunks: SimpleQueue[bytes] = SimpleQueue()
     done = threading.Event()
 

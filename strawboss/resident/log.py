@@ -5,97 +5,68 @@ One file a session, so that two processes never rotate one file under each other
 
 from __future__ import annotations
 
+import os
+import time
 from contextlib import suppress
-from io import TextIOWrapper
-from logging import LogRecord, makeLogRecord
-from logging.handlers import RotatingFileHandler
-from os import open as open_descriptor
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from strawboss.system.files import FILE_MODE, make_private_directory
 
-SIZE = 512 * 1024
-BACKUPS = 1
+SIZE = 512 * 1024  # bytes; one file that was full is kept beside the one being written
 KEPT_FILES = 60  # of all sessions, the newest
-
-
-def _open_private(path: str, flags: int) -> int:
-    return open_descriptor(path, flags, FILE_MODE)
-
-
-class _PrivateFile(RotatingFileHandler):
-    def _open(self) -> TextIOWrapper:
-        return TextIOWrapper(open(self.baseFilename, "ab", opener=_open_private), encoding="utf-8")
-
-    def handleError(self, record: LogRecord) -> None:  # noqa: N802 - logging's name
-        """A full disk must not end a look, and there is nowhere else to complain."""
-
-
-class _Sink:
-    """What structlog prints to, at every level."""
-
-    def __init__(self, file: Path) -> None:
-        self._handler = _PrivateFile(file, maxBytes=SIZE, backupCount=BACKUPS, delay=True)
-
-    def msg(self, line: str) -> None:
-        self._handler.handle(makeLogRecord({"msg": line}))
-
-    debug = info = warning = error = msg
-
-    def close(self) -> None:
-        self._handler.close()
+APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 class Log:
-    """`info`, `warning`, `error` with facts. structlog is imported at the first of them: an idle start has none."""
+    """`info`, `warning`, `failed` with facts. What cannot be written is lost, silently: a full disk must not end a look,
+    and there is nowhere else to complain. Nothing is opened before the first line."""
 
     def __init__(self, directory: Path, name: str) -> None:
-        self._directory, self._file = directory, directory / f"{name}.jsonl"
-        self._sink = _Sink(self._file)
-        self._logger: Any = None
-
-    @property
-    def file(self) -> Path:
-        return self._file
+        self._directory, self.file = directory, directory / f"{name}.jsonl"
+        self._descriptor: int | None = None
 
     def info(self, event: str, **facts: object) -> None:
-        self._opened().info(event, **facts)
+        self._write("info", event, facts)
 
     def warning(self, event: str, **facts: object) -> None:
-        self._opened().warning(event, **facts)
+        self._write("warning", event, facts)
 
     def failed(self, event: str, **facts: object) -> None:
         """An error with the traceback of the exception being handled."""
-        self._opened().error(event, exc_info=True, **facts)
+        from traceback import format_exc
+
+        self._write("error", event, {**facts, "exception": format_exc()})
 
     def close(self) -> None:
-        self._sink.close()
-        self._logger = None
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor = None
 
-    def _opened(self) -> Any:
-        if self._logger is None:
-            with suppress(OSError):  # then every line is lost, silently: see handleError
-                make_private_directory(self._directory)
-                _prune(self._directory)
-            self._logger = _structured(self._sink)
-        return self._logger
+    def _write(self, level: str, event: str, facts: dict[str, object]) -> None:
+        said = {"level": level, "event": event, "timestamp": _now(), **facts}
+        line = msgspec.json.encode(said, enc_hook=str) + b"\n"
+        with suppress(OSError):
+            os.write(self._with_room(len(line)), line)
+
+    def _with_room(self, size: int) -> int:
+        """The open file; a new one where the line would make it too large."""
+        if self._descriptor is None:
+            make_private_directory(self._directory)
+            _prune(self._directory)
+            self._descriptor = os.open(self.file, APPEND, FILE_MODE)
+        if os.fstat(self._descriptor).st_size + size > SIZE:
+            self.close()
+            self.file.replace(self.file.with_name(f"{self.file.name}.1"))
+            self._descriptor = os.open(self.file, APPEND, FILE_MODE)
+        return self._descriptor
 
 
-def _structured(sink: _Sink) -> Any:
-    import structlog
-
-    return structlog.wrap_logger(
-        sink,
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.BoundLogger,
-        cache_logger_on_first_use=True,
-    )
+def _now() -> str:
+    """UTC, to the millisecond."""
+    now = time.time()
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03}Z"
 
 
 def _prune(directory: Path) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-import filelock
 import msgspec
 
 from strawboss.config import Config, ConfigError, load_config, state_directory
@@ -29,7 +28,8 @@ from strawboss.resident.session import ReplacedError, Session
 from strawboss.resident.status import run_lines, status_line, status_lines
 from strawboss.system import directories
 from strawboss.system.directories import file_name
-from strawboss.system.files import FILE_MODE, make_private_directory
+from strawboss.system.files import make_private_directory
+from strawboss.system.lock import Lock
 
 FOREVER = 3600.0  # one wait; the loop around it goes on
 END_POLL_SECONDS = (
@@ -153,11 +153,11 @@ class Process:
 
     @contextmanager
     def _locked(self, file: Path, interval: float) -> Iterator[None]:
-        """With this session's lock, or with a newer session start. Who has the file open counts, not what is in it."""
-        lock = filelock.FileLock(file, mode=FILE_MODE, thread_local=False)
+        """With this session's lock, or with a newer session start."""
+        lock = Lock(file)
         patience = time.monotonic() + HANDOVER_SECONDS
         standing_by = False
-        while not (_is_taken(lock) or self._is_replaced()):
+        while not (lock.take() or self._is_replaced()):
             if not standing_by and time.monotonic() > patience:
                 standing_by, self._note = True, f"strawboss: {STANDBY}"
                 self._looks_every(0)
@@ -255,14 +255,6 @@ def _entry_id(message: Message) -> str:
         return msgspec.json.decode(message.params, type=protocol.Entry).id
     except msgspec.DecodeError:
         return ""
-
-
-def _is_taken(lock: filelock.BaseFileLock) -> bool:
-    try:
-        lock.acquire(timeout=0)
-    except filelock.Timeout:
-        return False
-    return True
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields
-from importlib.metadata import version
 from typing import Any, get_args
 
 import msgspec
@@ -42,7 +41,6 @@ from strawboss.recovery.verdict import Unknown
 from strawboss.tape.codec import plain
 
 FORMAT = 1
-VERSION = version("strawboss")
 NOT_KEPT = frozenset({"text"})
 
 # The type of each command's answer, by the command's name: the table of `recovery/commands.py`.

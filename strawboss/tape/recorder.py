@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from strawboss import __version__
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command
 from strawboss.recovery.evidence import Clock, Launcher
@@ -13,7 +14,7 @@ from strawboss.recovery.memory import Look, Memory, RunReport
 from strawboss.recovery.settings import Settings
 from strawboss.tape.codec import plain
 from strawboss.tape.delta import NOTHING, change
-from strawboss.tape.lines import CARRIED, FORMAT, READS, VERSION, milliseconds, spoken
+from strawboss.tape.lines import CARRIED, FORMAT, READS, milliseconds, spoken
 
 Steps = Generator[Command, Any, Look]
 Put = Callable[[Any], None]
@@ -60,7 +61,7 @@ class Recorder:
         self._put(
             {
                 "format": FORMAT,
-                "strawboss": VERSION,
+                "strawboss": __version__,
                 "every": self._every,
                 "launcher": plain(launcher),
                 "settings": plain(settings),

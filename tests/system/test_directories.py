@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from strawboss.system import directories
@@ -42,3 +43,15 @@ def test_an_ordinary_session_id_names_its_files() -> None:
         directories.file_name("01a23392-c4f6-76a6-87c2-4d480b13177c")
         == "01a23392-c4f6-76a6-87c2-4d480b13177c"
     )
+
+
+@pytest.mark.parametrize("home", [None, "", "  ", "/xdg"])
+def test_without_the_environment_they_lie_where_the_platform_says(
+    home: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("STRAWBOSS_STATE_DIR", "STRAWBOSS_CONFIG_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+        if home is not None and name.startswith("XDG"):
+            monkeypatch.setenv(name, home)
+    assert directories.state_directory() == Path(platformdirs.user_state_dir("strawboss", appauthor=False))
+    assert directories.config_directory() == Path(platformdirs.user_config_dir("strawboss", appauthor=False))
