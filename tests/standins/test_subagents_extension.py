@@ -162,7 +162,9 @@ def test_an_interactive_child_waits_in_its_pane_with_its_script_in_the_foregroun
     pane = stage.herdr.wait_for(lambda: stage.herdr.pane_on(details["sessionFile"]))
     argvs = [process["argv"] for process in stage.herdr.processes(pane["pane_id"])]
     assert ["bash", details["launchScriptFile"]] in argvs
-    assert pane["agent_status"] in ("idle", "done")
+    stage.herdr.wait_for(
+        lambda: (stage.herdr.pane_on(details["sessionFile"]) or {}).get("agent_status") in ("idle", "done")
+    )
     runs = disk(stage).runs()
     assert runs[details["id"]].phase == "waiting"
     stage.herdr.request("pane.close", pane_id=pane["pane_id"])

@@ -22,12 +22,12 @@ from strawboss.survey.find import Survey
 from strawboss.tape.shelf import LAST
 
 TRACKED = RunReport(RUN, "Beta", "", "tracked", None, stranded=False)
-NOW = time.time()
 DAY = 86_400.0
 
 
 class Home:
     def __init__(self, directory: Path) -> None:
+        self.now = time.time()
         self.directory, self.state, self.project = directory, directory / "state", directory / "project"
         self.sessions = (
             directory / ".pi" / "agent" / "sessions" / ("-" + str(self.project).replace("/", "-") + "--")
@@ -53,7 +53,7 @@ class Home:
             (folder / "subagent-activity" / f"{run}.json").write_text(json.dumps(activity(run)))
             (folder / "subagent-scripts" / f"beta-{run}.sh").write_text(script(run, self.child(run)))
         for path in (*folder.rglob("*"), file):
-            os.utime(path, (NOW - age, NOW - age))
+            os.utime(path, (self.now - age, self.now - age))
         return file
 
     def child(self, run: str) -> str:
@@ -72,12 +72,12 @@ class Home:
         (tape / LAST).write_bytes(msgspec.json.encode({"launcher": launcher, "runs": runs}))
         (tape / "000001.jsonl").touch()
         for path in tape.iterdir():
-            os.utime(path, (NOW - ago, NOW - ago))
+            os.utime(path, (self.now - ago, self.now - ago))
 
     def lock(self, name: str) -> filelock.BaseFileLock:
         (self.state / "locks").mkdir(parents=True, exist_ok=True)
         return filelock.FileLock(self.state / "locks" / f"{name}.lock")
 
     def survey(self, since: float = 7 * DAY, **changes: Any) -> dict[str, Seen]:
-        found = replace(Survey(self.config, self.environment, since, NOW, "linux"), **changes)
+        found = replace(Survey(self.config, self.environment, since, self.now, "linux"), **changes)
         return {seen.launcher.id: seen for seen in found.launchers()}
