@@ -31,7 +31,13 @@ from strawboss.recovery.machine import Machine
 from strawboss.recovery.memory import Look, Memory, RunMemory, count_keys
 from strawboss.recovery.messages import second_pi
 from strawboss.recovery.nudge import NUDGE
-from strawboss.recovery.recheck import REGISTRY_READABLE, TRANSCRIPT_READABLE, with_witnesses
+from strawboss.recovery.recheck import (
+    KEYS_READABLE,
+    REGISTRY_READABLE,
+    TORN_KEY,
+    TRANSCRIPT_READABLE,
+    with_witnesses,
+)
 from strawboss.recovery.report import machine_to_name, report_of
 from strawboss.recovery.restored import RESTORED
 from strawboss.recovery.restored.conditions import has_never_ended
@@ -42,7 +48,6 @@ from strawboss.recovery.verdict import Answer, Named, Unknown, Verdict, first_ob
 MACHINES = (NUDGE, RESTORED)
 
 RUNS_READABLE = Named("look.runs_readable", "the runs can be read")
-KEYS_READABLE = Named("look.keys_readable", "its keys can be read")
 CLOCKS_AGREE = Named("look.clocks_agree", "the clocks agree")
 # A No to one of these holds until the next session start, whatever else changes.
 SETTLING_TRACKED = (conditions.is_unreported, conditions.is_not_persistent, conditions.has_not_been_acted_on)
@@ -81,7 +86,7 @@ def _look(known: Known, registry: Registry) -> Commands:
         return
     known.keys = dict(count_keys(transcript.keys))
     torn = [run for run in open_runs if transcript.may_hold_torn_key_of(run)]
-    _see_nothing(known, KEYS_READABLE.unknown("a line that may hold a key of it cannot be read"), torn)
+    _see_nothing(known, KEYS_READABLE.unknown(TORN_KEY), torn)
     yield from _gather(known, [run for run in open_runs if run not in torn], registry, transcript)
     if known.memory.jumped(known.now):
         _only_observe(known)

@@ -25,6 +25,8 @@ from strawboss.recovery.verdict import Named, Unknown, Verdict
 
 REGISTRY_READABLE = Named("look.registry_readable", "the registry can be read")
 TRANSCRIPT_READABLE = Named("look.transcript_readable", "the transcript can be read")
+KEYS_READABLE = Named("look.keys_readable", "its keys can be read")
+TORN_KEY = "a line that may hold a key of it cannot be read"
 NO_ACTIVITY = Unknown("it has no activity file")
 
 
@@ -40,6 +42,8 @@ def look_again(known: Known, run: str) -> Generator[Command, Any, Facts | Verdic
     transcript: Transcript | Unknown = yield ReadTranscript()
     if isinstance(transcript, Unknown):
         return TRANSCRIPT_READABLE.unknown(transcript)
+    if transcript.may_hold_torn_key_of(run):
+        return KEYS_READABLE.unknown(TORN_KEY)
     runs: Runs | Unknown = yield ReadRuns()
     newest = replace(
         facts,

@@ -214,8 +214,11 @@ def is_miss(facts: Facts, obstacle: Verdict) -> bool:
 
 
 def where_it_is_found(facts: Facts) -> str:
-    """Another terminal starts the proof again."""
-    return str(facts.launch_pane and facts.launch_pane.terminal)
+    """Another terminal starts the proof again. So does a session file that was read at only one of the two looks: nothing
+    tells whether it grew.
+    """
+    unread = " unread" if isinstance(facts.tail, Unknown) else ""
+    return f"{facts.launch_pane and facts.launch_pane.terminal}{unread}"
 
 
 def called(facts: Facts) -> str:

@@ -62,6 +62,8 @@ def _tell_child(known: Known, run: str, turn: Turn) -> Generator[Command, Any, s
     facts = yield from look_again(known, run)
     if isinstance(facts, Verdict):
         return str(facts)
+    # Its launcher is not told of a child that has reported meanwhile.
+    known.learn(run, tracked=facts.tracked, transcript=facts.transcript)
     now = turn_of(facts.tail, known.settings, facts.activity, restored=True)
     if not now.was_cut or now.last != turn.last:
         return "somebody went on with it"

@@ -31,6 +31,7 @@ from strawboss.recovery.commands import (
     ClosePane,
     Command,
     Outcome,
+    ReadRegistry,
     ReadTail,
     Result,
     SendIntercom,
@@ -188,6 +189,37 @@ def test_a_child_someone_went_on_with_is_not_told(went_on: Any) -> None:
     assert desk.did(SendIntercom) == []
     assert len(desk.did(ReadTail)) == 3  # at both looks, and right before it would have been told
     assert "somebody went on with it" in told(desk)
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        lambda desk: {"transcript": replace(desk.transcript, results=frozenset({FILE}))},
+        lambda desk: {"registry": frozenset({RUN})},
+    ],
+    ids=["reported", "tracked again"],
+)
+def test_the_launcher_is_not_told_of_a_child_that_got_home_while_it_was_to_be_told(meanwhile: Any) -> None:
+    desk = worktree()
+    desk.look()
+
+    def while_the_key_is_written(command: Command) -> None:
+        if isinstance(command, ReadRegistry) and "continued" in desk.effects():
+            vars(desk).update(meanwhile(desk))
+
+    desk.before = while_the_key_is_written
+    desk.look()
+    assert desk.effects() == ["continued"]
+
+
+def test_a_child_whose_file_was_read_at_one_look_only_is_told_a_look_later() -> None:
+    desk = worktree(tails={FILE: UNKNOWN})
+    desk.look()
+    desk.tails = {FILE: CUT}
+    desk.look()
+    assert desk.effects() == []
+    desk.look()
+    assert desk.effects() == ["continued", "SendIntercom", "TellLauncher", "resumed"]
 
 
 def test_without_its_key_the_child_is_not_told_and_asked_again_at_the_next_look() -> None:
