@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from strawboss.recovery.look import MACHINES
-from strawboss.recovery.machine import Machine
-from strawboss.recovery.proof import mermaid
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "strawboss"
@@ -84,10 +79,3 @@ def test_modules_of_the_core_stay_small() -> None:
     assert {
         name_of(path): lines for path in CORE if (lines := len(path.read_text().splitlines())) > 400
     } == {}
-
-
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_the_pictures_in_the_docs_are_the_tables(machine: Machine) -> None:
-    page = (ROOT / "docs" / "state-machines.md").read_text(encoding="utf-8")
-    [picture] = re.findall(rf"## {machine.name}\n.*?```mermaid\n(.*?)\n```", page, re.DOTALL)[:1]
-    assert picture == mermaid(machine.table)

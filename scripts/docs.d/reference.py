@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
+from machines import page
 
 from strawboss.cli.help import summary
 from strawboss.cli.main import SECTIONS, strawboss
@@ -162,7 +163,12 @@ def roff(text: str) -> str:
 
 
 def made() -> dict[Path, str]:
-    return {DOCS / "cli.md": markdown(), DOCS / "strawboss.1": man()}
+    machines = DOCS / "state-machines.md"
+    return {
+        DOCS / "cli.md": markdown(),
+        DOCS / "strawboss.1": man(),
+        machines: page(machines.read_text("utf-8")),
+    }
 
 
 def main(arguments: list[str]) -> int:

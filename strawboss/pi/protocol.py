@@ -1,4 +1,4 @@
-"""What is said between the extension and the process: JSON-RPC 2.0, one object a line (DESIGN section 10).
+"""What is said between the extension and the process: JSON-RPC 2.0, one object a line (docs/design.md#the-extension).
 
 | the process asks | the extension answers |
 |---|---|
@@ -9,7 +9,7 @@
 | `ui.notify {level, text}` · `ui.status {text or null}` | `true` |
 
 The process says `process.looks {every}`: the seconds between two looks, 0 when it makes none. The extension takes the
-requests of a look as its sign, and replaces a process that gives none for four such intervals.
+requests of a look as its sign, and replaces a process that gives none for `SILENT_LOOKS` such intervals.
 
 The extension says `session.started`, `session.entry`, `session.settled`, `session.ended`, and asks `status {run}`.
 """
@@ -20,7 +20,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-PROTOCOL = 1
+PROTOCOL = 1  # another number on one side, and nothing is done
+SILENT_LOOKS = 4  # intervals without a look, after which the process hangs; the extension counts them too
 
 
 class Fault(msgspec.Struct, frozen=True):

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from strawboss.recovery.handover import Handover, WorktreeHandover
 from strawboss.recovery.keys import NUDGED, UNNUDGED
 
-NAME_LIMIT = 80
+NAME_LIMIT = 80  # characters of a name that is quoted
 PLAIN_TOOL = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-REASON_LIMIT = 300
+REASON_LIMIT = 300  # characters of a reason that is quoted
 UNKNOWN_TIME = "an unknown time"
 ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 

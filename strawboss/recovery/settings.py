@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LOOK_SECONDS = 15.0
+LOOK_SECONDS = 15.0  # between two looks, where the config does not say otherwise
 
 # Custom messages that start a turn, so that one without an answer is a cut turn (spec/1, "steps").
 TURN_STARTING_TYPES = frozenset(

@@ -29,7 +29,7 @@ from strawboss.recovery.verdict import Unknown
 T = TypeVar("T")
 
 READ_BACK_SECONDS = 2.0  # pi appends before it answers; what is slower than this is not durable
-READ_BACK_PAUSE = 0.02
+READ_BACK_PAUSE = 0.02  # seconds between two reads meanwhile
 TAKEN_SECONDS = 1.0  # an idle session takes a message at once; a busy one is seen at the next look
 
 
@@ -122,7 +122,7 @@ class Effects:
         return state if isinstance(state, Unknown) else SessionState(state.idle, state.compacting)
 
     def _write_key(self, command: c.WriteKey) -> bool | Unknown:
-        """True when, and only when, the file holds one such entry more than before it was asked for (DESIGN section 6).
+        """True when, and only when, the file holds one such entry more than before it was asked for (docs/design.md#keys).
 
         What the extension answers is no evidence: an entry whose answer was lost is as durable as any other.
         """

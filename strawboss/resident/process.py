@@ -31,19 +31,15 @@ from strawboss.system.directories import file_name
 from strawboss.system.files import make_private_directory
 from strawboss.system.lock import Lock
 
-FOREVER = 3600.0  # one wait; the loop around it goes on
-END_POLL_SECONDS = (
-    0.2  # how often a look that waits for somebody else checks that the extension is still there
-)
+FOREVER = 3600.0  # seconds of one wait; the loop around it goes on
+END_POLL_SECONDS = 0.2  # between two checks of a look that waits whether the extension is still there
 HANDOVER_SECONDS = 2.0  # after a reload the process before this one needs a moment to end
-HANDOVER_PAUSE = 0.1
-LONGEST_LOOK_SECONDS = (
-    20.0  # neighbours that are slow to answer; however short the interval, such a look is no hang
-)
-HANGS_AFTER = 4  # intervals without a look; the extension counts them
-# A child that was just launched has not said anything yet: until one has, the looks come sooner, so many times.
-SOON_SECONDS, SOON_LOOKS = 1.0, 10
-SOON_MISSES = 3  # what cannot be noted so soon is left to the looks that come in their time
+HANDOVER_PAUSE = 0.1  # seconds between two tries at the lock meanwhile
+LONGEST_LOOK_SECONDS = 20.0  # with slow neighbours; however short the interval, such a look is no hang
+# A child that was just launched has not said anything yet: until one has, the looks come sooner.
+SOON_SECONDS = 1.0  # between two looks then
+SOON_LOOKS = 10  # that come so soon, at most
+SOON_MISSES = 3  # looks that could not note a child; after them it is left to those that come in their time
 Handler = signal.Handlers | Callable[[int, FrameType | None], None]
 FIRST_LOOK = "strawboss: the first look has not been made yet"
 STANDBY = "another pi works on this very session; strawboss stands by here until it ends"
@@ -171,7 +167,7 @@ class Process:
 
     def _watch(self, started: Started, config: Config) -> None:
         """A look at once, then one every interval on the monotonic clock."""
-        self._looks_every(max(config.interval, LONGEST_LOOK_SECONDS / HANGS_AFTER))
+        self._looks_every(max(config.interval, LONGEST_LOOK_SECONDS / protocol.SILENT_LOOKS))
         soon = SOON_LOOKS
         while not self._is_replaced():
             began = time.monotonic()

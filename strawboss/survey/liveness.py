@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from strawboss.machine import ProcessList
 from strawboss.overview.seen import Watch
+from strawboss.pi.protocol import SILENT_LOOKS
 from strawboss.recovery.evidence import Identity
 from strawboss.recovery.memory import JUMP_SECONDS
 from strawboss.tape.last import LastLook
-
-LOOKS_MISSED = 4  # intervals without a look, after which a process that holds the lock hangs
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class Patience:
     interval: float
 
     def is_late(self, since: float) -> bool:
-        return self.now - since > max(LOOKS_MISSED * self.interval, JUMP_SECONDS)
+        return self.now - since > max(SILENT_LOOKS * self.interval, JUMP_SECONDS)
 
 
 def watch_of(

@@ -6,7 +6,8 @@ import json
 import re
 
 from strawboss.pi.installation import EXTENSION, EXTENSION_NAME
-from strawboss.pi.protocol import PROTOCOL
+from strawboss.pi.protocol import PROTOCOL, SILENT_LOOKS
+from strawboss.recovery.settings import LOOK_SECONDS
 
 SOURCE = (EXTENSION / "index.ts").read_text()
 
@@ -30,3 +31,8 @@ def test_it_needs_no_package_of_its_own() -> None:
 
 def test_it_speaks_the_protocol_of_this_process() -> None:
     assert f"const PROTOCOL = {PROTOCOL};" in SOURCE
+
+
+def test_it_waits_as_many_looks_as_the_process_expects_it_to() -> None:
+    assert f"const SILENT_LOOKS = {SILENT_LOOKS};" in SOURCE
+    assert f"const LOOK_MS = {LOOK_SECONDS * 1000:_.0f};" in SOURCE

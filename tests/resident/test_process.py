@@ -18,9 +18,9 @@ from process_driver import SESSION, Answers, Extension, Refuse, is_method
 from runs.written import RUN, activity, header, message, script, text
 from standins.herdr.listener import Behaviour, Listener, answering, silent
 
+from strawboss.pi.protocol import SILENT_LOOKS
 from strawboss.resident.process import (
     HANDOVER_SECONDS,
-    HANGS_AFTER,
     LONGEST_LOOK_SECONDS,
     SOON_LOOKS,
 )
@@ -326,7 +326,7 @@ def test_a_second_process_on_the_session_stands_by_says_so_once_and_takes_over(d
         second.looks()
         assert len(second.notices()) == 1
         assert second.wait_for(is_method("ui.status"), count=2)["params"]["text"] is None
-        assert expected_looks(second) == [0, LONGEST_LOOK_SECONDS / HANGS_AFTER]
+        assert expected_looks(second) == [0, LONGEST_LOOK_SECONDS / SILENT_LOOKS]
         assert second.status()[0].startswith("strawboss: this session has launched no subagents")
 
 

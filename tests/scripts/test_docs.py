@@ -15,6 +15,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "docs.d" / "reference.py"
 
 @pytest.fixture
 def reference(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
     spec = importlib.util.spec_from_file_location("reference", SCRIPT)
     assert spec is not None
     assert spec.loader is not None
@@ -34,6 +35,7 @@ def test_a_page_that_is_not_is_named_and_then_written(
 ) -> None:
     monkeypatch.setattr(reference, "DOCS", tmp_path)
     (tmp_path / "cli.md").write_text("old")
+    (tmp_path / "state-machines.md").write_text("## nudge")
     assert reference.main(["--check"]) == 1
     err = capsys.readouterr().err
     assert "cli.md is not up to date: run scripts/docs" in err
@@ -56,3 +58,21 @@ def test_every_link_leads_to_a_heading(reference: ModuleType) -> None:
 )
 def test_nothing_in_a_text_is_an_instruction_to_man(reference: ModuleType, text: str, written: str) -> None:
     assert reference.roff(text) == written
+
+
+@pytest.fixture
+def machines(reference: ModuleType) -> ModuleType:
+    return sys.modules["machines"]
+
+
+def test_every_number_that_decides_says_what_it_counts(machines: ModuleType) -> None:
+    numbers = list(machines.numbers())
+    assert {"LAST_MISS", "REACH_LOOKS", "LOOK_SECONDS", "SILENT_LOOKS"} <= {name for name, *_ in numbers}
+    assert [name for name, _, what, _ in numbers if not what] == []
+
+
+def test_a_picture_and_the_numbers_that_are_old_are_replaced_and_nothing_else(machines: ModuleType) -> None:
+    page = SCRIPT.parents[2].joinpath("docs", "state-machines.md").read_text()
+    old = page.replace("FOUND_TWICE: found so", "FOUND_TWICE: seen").replace("| `LAST_MISS` |", "| `LAST` |")
+    assert old != page
+    assert machines.page(old) == page
