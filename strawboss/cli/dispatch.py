@@ -16,7 +16,7 @@ from strawboss.cli.heartbeat_params import (
     TEXT,
     UTC_TIME,
     Decorated,
-    JsonCommand,
+    WorkerCommand,
     json_option,
     project,
     project_option,
@@ -78,7 +78,7 @@ def cancel_options(command: Decorated) -> Decorated:
     return command
 
 
-@click.command("subagent:pre-cancel", cls=JsonCommand)
+@click.command("subagent:pre-cancel", cls=WorkerCommand)
 @click.option("--agent", "--agent-id", "agent", required=True)
 @click.option("--target-id", "--target", "target", type=TEXT, help="Worktree of the agent.")
 @click.option("--steer-dir", type=DIRECTORY, help="With --scratch-dir, instead of --target-id.")
@@ -141,7 +141,7 @@ def _started(text: str) -> datetime | Broken:
         return Broken("--dispatch-started-at is not a UTC time")
 
 
-@click.command("swarm:pre-dispatch", cls=JsonCommand)
+@click.command("swarm:pre-dispatch", cls=WorkerCommand)
 @click.option("--scope-id", "--scope", "scope", required=True, type=TEXT, help="What is to be delivered.")
 @click.option("--target-id", "--target", "target", required=True, type=TEXT, help="Worktree of the worker.")
 @click.option(
@@ -272,7 +272,7 @@ def _git_head(place: Place) -> str:
     return answer.stdout.strip() or "unknown"
 
 
-@click.command("swarm:launch", cls=JsonCommand)
+@click.command("swarm:launch", cls=WorkerCommand)
 @click.option(
     "--worktree-map",
     type=DIRECTORY,

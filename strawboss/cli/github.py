@@ -12,7 +12,7 @@ import click
 from strawboss.cli.heartbeat_params import (
     TEXT,
     UTC_TIME,
-    JsonCommand,
+    WorkerCommand,
     json_option,
     project,
     project_option,
@@ -30,7 +30,7 @@ CALL_SITES = ("solo", "swarm-phase5-6", "swarm-phase6-cascade", "unspecified")
 GIT_TIMEOUT_SECONDS = 5.0
 
 
-@click.command("github-auth-modes", cls=JsonCommand)
+@click.command("github-auth-modes", cls=WorkerCommand)
 @click.option("--repo", type=TEXT, help="OWNER/NAME; the origin of the current clone if absent.")
 @click.option("--github-auth-mode", "mode", type=click.Choice(auth.MODES), envvar=None)
 @click.option("--expected-login", type=TEXT, envvar="DEFT_EXPECTED_GITHUB_LOGIN", show_envvar=True)
@@ -69,7 +69,7 @@ def _origin_url() -> str:
         return ""
 
 
-@click.command("verify:review-monitor", cls=JsonCommand)
+@click.command("verify:review-monitor", cls=WorkerCommand)
 @click.option("--pr", required=True, type=click.IntRange(min=1))
 @click.option("--repo", type=TEXT, help="OWNER/NAME; the current clone's if absent.")
 @click.option("--head-sha", type=TEXT, help="Head of the pull request; asked from GitHub when needed.")

@@ -19,7 +19,7 @@ from strawboss.heartbeat.layout import (
     is_safe_slug,
 )
 from strawboss.heartbeat.places import NoPlaceError, existing_worktree, find_target, project_root
-from strawboss.heartbeat.replies import Complaint, Done
+from strawboss.heartbeat.replies import Done
 from strawboss.heartbeat.utc import parse_utc
 from strawboss.system.json_files import encode
 from strawboss.system.printable import printable
@@ -27,31 +27,14 @@ from strawboss.system.printable import printable
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-class JsonCommand(click.Command):
-    """A command whose `--json` is JSON on stdout in every outcome: what click would only complain about, too."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        as_json = "--json" in args
-        try:
-            return super().make_context(info_name, args, parent, **extra)
-        except click.ClickException as complaint:
-            raise _said_as_json(complaint, as_json) from None
+class WorkerCommand(click.Command):
+    """A command of the workers' contract: a place that had to be there and is not is wrong use."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except NoPlaceError as error:
-            raise _said_as_json(click.UsageError(str(error), ctx), bool(ctx.params.get("as_json"))) from None
-        except click.ClickException as complaint:
-            raise _said_as_json(complaint, bool(ctx.params.get("as_json"))) from None
-
-
-def _said_as_json(complaint: click.ClickException, as_json: bool) -> click.ClickException:
-    if as_json:
-        say_json(Complaint(False, 2, printable(" ".join(complaint.format_message().split()))))
-    return complaint
+            raise click.UsageError(str(error), ctx) from None
 
 
 class PositiveNumber(click.ParamType[float]):

@@ -18,7 +18,7 @@ from strawboss.cli.heartbeat_params import (
     SLUG,
     TEXT,
     UTC_TIME,
-    JsonCommand,
+    WorkerCommand,
     answer,
     json_option,
     project,
@@ -56,7 +56,7 @@ STYLES = {
 }
 
 
-@click.command("agent:monitor", cls=JsonCommand)
+@click.command("agent:monitor", cls=WorkerCommand)
 @sweep_options
 @json_option
 @click.option("--watch", is_flag=True, help="Look again and again, until interrupted.")
@@ -116,7 +116,7 @@ def _row(line: monitor.Line) -> list[str | Text]:
     return [head, *waits, Text(printable(line.next_step), "" if line.status is Status.OK else style)]
 
 
-@click.command("verify:subagent-alive", cls=JsonCommand)
+@click.command("verify:subagent-alive", cls=WorkerCommand)
 @sweep_options
 @click.option(
     "--require-agent",
@@ -179,7 +179,7 @@ def _say_verdict(verdict: alive.Verdict, activity: Mapping[str, Activity]) -> No
         click.echo(printable(line))
 
 
-@click.command("agent:beat", cls=JsonCommand)
+@click.command("agent:beat", cls=WorkerCommand)
 @click.option(
     "--agent", "--agent-id", required=True, type=SLUG, envvar="STRAWBOSS_AGENT_ID", show_envvar=True
 )

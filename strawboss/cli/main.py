@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 
 from strawboss.cli.help import Group
+from strawboss.system.printable import printable
 
 # Section of the help → command → the module of strawboss.cli that holds it. Modules are imported when their command
 # is used: each would cost every other its imports. The process inside pi does not come by here: see __main__.py.
@@ -97,6 +98,7 @@ def strawboss() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and leave with its exit code: 2 with one line for bad input."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     color = False if os.environ.get("NO_COLOR") else None  # None: in a terminal only
     try:
         code = strawboss.main(args=arguments, prog_name="strawboss", standalone_mode=False, color=color)
@@ -104,7 +106,7 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo(bare.ctx.get_help())
         sys.exit(0)
     except click.ClickException as complaint:
-        sys.exit(_complain(complaint))
+        sys.exit(_complain(complaint, as_json=_wants_json(arguments)))
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:
@@ -112,10 +114,20 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _complain(complaint: click.ClickException) -> int:
+def _wants_json(arguments: list[str]) -> bool:
+    return "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
+
+
+def _complain(complaint: click.ClickException, *, as_json: bool) -> int:
+    """One line; for a program that reads JSON one document as well, whatever command or group complains."""
     context = getattr(complaint, "ctx", None)
     command = context.command_path if context else "strawboss"
-    message = " ".join(complaint.format_message().split())
+    message = printable(" ".join(complaint.format_message().split()))
+    if as_json:
+        from strawboss.heartbeat.replies import Complaint
+        from strawboss.system.json_files import encode
+
+        click.echo(encode(Complaint(False, 2, message)), nl=False)
     print(f"{command}: {message}", file=sys.stderr)
     return 2
 

@@ -7,7 +7,7 @@ import click
 from strawboss.cli.heartbeat_params import (
     SLUG,
     TEXT,
-    JsonCommand,
+    WorkerCommand,
     answer,
     json_option,
     say_json,
@@ -42,7 +42,7 @@ def occupancy() -> None:
     """Advisory coordination of who works in a worktree; no protection against a determined user."""
 
 
-@occupancy.command("show", cls=JsonCommand)
+@occupancy.command("show", cls=WorkerCommand)
 @target_option
 @session_option
 @json_option
@@ -66,7 +66,7 @@ def _described(lease: Occupancy) -> str:
     return f"occupancy: {lease.state.value}, session {lease.session_id}, intent {lease.intent}, last seen {age} ago"
 
 
-@occupancy.command("claim", cls=JsonCommand)
+@occupancy.command("claim", cls=WorkerCommand)
 @target_option
 @needed_session
 @click.option("--intent", type=click.Choice(INTENTS), default=INTENTS[0], show_default=True)
@@ -108,7 +108,7 @@ def _record_child(
     return answer(0, f"occupancy: {child} is recorded as a child of {parent_id}", as_json, replaced)
 
 
-@occupancy.command("release", cls=JsonCommand)
+@occupancy.command("release", cls=WorkerCommand)
 @target_option
 @needed_session
 @json_option

@@ -15,7 +15,7 @@ from strawboss.cli.heartbeat_params import (
     POSITIVE,
     SLUG,
     TEXT,
-    JsonCommand,
+    WorkerCommand,
     answer,
     below_project,
     json_option,
@@ -40,7 +40,7 @@ steer_dir_option = click.option(
 agent_option = click.option("--agent", "--agent-id", "agent", required=True, type=SLUG)
 
 
-@click.command("subagent:steer", cls=JsonCommand)
+@click.command("subagent:steer", cls=WorkerCommand)
 @agent_option
 @click.option(
     "--writer-id", required=True, type=TEXT, help="Who writes; checked against the child's lease or record."
@@ -112,7 +112,7 @@ def _check_authority(claims: Claims, steer: Steer, parent_id: str | None, owner_
         raise click.UsageError(f"--occupancy-owner-id {owner_id} is not the recorded occupant")
 
 
-@click.command("verify:subagent-steer", cls=JsonCommand)
+@click.command("verify:subagent-steer", cls=WorkerCommand)
 @click.option(
     "--steer-dir",
     type=DIRECTORY,
@@ -160,7 +160,7 @@ def _slot(agent: str, target: str | None, steer_dir: Path | None) -> Iterator[Sl
         raise click.ClickException(f"the inbox cannot be used: {error}") from None
 
 
-@click.command("subagent:inbox", cls=JsonCommand)
+@click.command("subagent:inbox", cls=WorkerCommand)
 @agent_option
 @target_option
 @steer_dir_option
@@ -187,7 +187,7 @@ def subagent_inbox(agent: str, target: str | None, steer_dir: Path | None, as_js
     return int(found.delivery in (Delivery.INVALID, Delivery.WRITER_REFUSED))
 
 
-@click.command("subagent:ack", cls=JsonCommand)
+@click.command("subagent:ack", cls=WorkerCommand)
 @agent_option
 @click.option("--steer-id", required=True, type=TEXT, help="The steer that was applied.")
 @target_option

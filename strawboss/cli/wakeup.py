@@ -130,8 +130,14 @@ def _cycle(database: Database, rhythm: Rhythm, agent: Agent, as_json: bool) -> i
                 code = _one_cycle(context, as_json)
             return code
     except StillRunningError as error:
-        complain(f"strawboss heartbeat: {error}")
-        return 1
+        return _refused(f"strawboss heartbeat: {error}", as_json)
+
+
+def _refused(why: str, as_json: bool) -> int:
+    if as_json:
+        click.echo(json.dumps(report.refusal_json(why), ensure_ascii=False))
+    complain(why)
+    return 1
 
 
 def _leave(number: int, _frame: object) -> None:
@@ -147,8 +153,7 @@ def _one_cycle(context: Context, as_json: bool) -> int:
     except StoreError as error:
         if context.cycle.every is None:
             raise
-        complain(f"the task store: {error}; trying again in {context.cycle.every:.0f}s")
-        return 1
+        return _refused(f"the task store: {error}; trying again in {context.cycle.every:.0f}s", as_json)
     if as_json:
         click.echo(json.dumps(report.cycle_json(agent.name, agent.slug, rows), ensure_ascii=False))
     return 1 if any(row.status == "failed" for row in rows) else 0

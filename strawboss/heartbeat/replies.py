@@ -6,7 +6,7 @@ import msgspec
 
 
 class Complaint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Any command's `--json` at wrong use or a place that cannot be used: nothing is known, nothing was changed."""
+    """Any command's `--json` at wrong use, a refusal or an unusable place: nothing is known, nothing was changed."""
 
     ok: bool
     exit_code: int

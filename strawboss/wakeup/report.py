@@ -82,6 +82,11 @@ def blind_json(why: str) -> dict[str, Any]:
     return {"agents": [], "well": False, "note": "", "trouble": why}
 
 
+def refusal_json(why: str) -> dict[str, Any]:
+    """A cycle that did not run, in the shape of every complaint under `--json`."""
+    return {"ok": False, "exit_code": 1, "error": why}
+
+
 def _inspection_json(inspection: Inspection, response: Response | None) -> dict[str, Any]:
     beat, evidence = inspection.beat, inspection.evidence
     return {

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 import pexpect
 import pytest
 
 from strawboss.cli.main import COMMANDS, main, strawboss
 from strawboss.cli.params import DURATION
+from strawboss.heartbeat.replies import Complaint
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -44,6 +46,26 @@ def test_bad_input_is_one_line_and_exit_2(
     assert err.startswith("strawboss")
     assert err.count("\n") == 1
     assert says in err
+
+
+@pytest.mark.parametrize("name", ["", *sorted(COMMANDS), "no-such-command", "occupancy no-such", "task add"])
+@pytest.mark.parametrize("flags", [["--json", "--no-such"], ["--no-such", "--json"], ["--json", "\x1b[31m"]])
+def test_under_json_bad_input_is_one_document_on_stdout_as_well(
+    name: str, flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*name.split(), *flags])
+    out, err = capsys.readouterr()
+    said = msgspec.json.decode(out, type=Complaint)
+    assert (ended.value.code, said.ok, said.exit_code) == (2, False, 2)
+    assert err.split(": ", 1)[1] == f"{said.error}\n"
+    assert err.strip().isprintable()
+
+
+def test_a_flag_behind_two_dashes_is_an_argument_and_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["explain", "--", "--json"])
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])

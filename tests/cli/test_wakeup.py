@@ -12,6 +12,10 @@ import pexpect
 import pytest
 
 from strawboss.cli.main import main
+from strawboss.system.process_identity import identify
+from strawboss.wakeup.abandoned import host
+from strawboss.wakeup.store import cycles
+from strawboss.wakeup.store.database import open_database
 
 PROGRAM = "from strawboss.cli.main import main; main()"
 AGENTS = """\
@@ -212,3 +216,17 @@ def test_a_resident_monitor_looks_again_and_again_and_ends_when_told() -> None:
         looks = [json.loads(monitor.stdout.readline()) for _ in range(3)]
         monitor.terminate()
     assert [look["well"] for look in looks] == [True] * 3
+
+
+def test_under_json_an_agent_that_runs_already_is_one_document_as_well(run) -> None:  # type: ignore[no-untyped-def]
+    me = identify(os.getpid())
+    assert me is not None
+    database = open_database()
+    with database.write() as connection:
+        cycles.begin(connection, "coder", host(), me, None, database.now())
+    database.close()
+    ran = run("heartbeat", "--agent", "coder", "--json")
+    said = json.loads(ran.out)
+    assert (ran.code, said["ok"], said["exit_code"]) == (1, False, 1)
+    assert "coder runs already" in said["error"]
+    assert said["error"] in ran.err
