@@ -222,7 +222,7 @@ def agent_beat(
     pause = CADENCE_SECONDS if every is None else every
     identity = _running(process) if process else None
     directory = scratch_dir or worktree(target).status_directory
-    words = Said(terminal_state=None if process else terminal_state, **said)
+    words = Said(terminal_state=None if process else terminal_state, begins=process is not None, **said)
     try:
         check_cadence(pause)
         written = write_next(directory, agent, lambda before: next_beat(agent, words, before), utc_now())

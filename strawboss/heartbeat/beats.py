@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strawboss.heartbeat.record import Beat, Record
+from strawboss.heartbeat.writer import EndedError
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the caller of `agent:beat` says; None stays as the last record has it, but a wait ends when not named."""
+    """What the caller of `agent:beat` says; None stays as the last record has it, but a wait ends when not named.
+
+    `begins` says without a phase that a new life starts: only who watches a process that runs knows that.
+    """
 
     parent_id: str | None = None
     message: str | None = None
@@ -18,13 +22,17 @@ class Said:
     pr_number: int | None = None
     wait_kind: str | None = None
     head_sha: str | None = None
+    begins: bool = False
 
 
 def next_beat(agent_id: str, said: Said, record: Record | None) -> Beat:
-    """Raises ValueError for what is still missing or not allowed. A record of an ended or broken life is not continued.
+    """Raises ValueError for what is still missing or not allowed, EndedError for a beat after the terminal record.
 
-    The first beat of all says `starting` (spec/2, "cadence").
+    A record of an ended or broken life is not continued. The first beat of each life says `starting` (spec/2,
+    "cadence"), and after an end it has to be said: a late beat that names no phase is no new life.
     """
+    if record and record.has_ended and said.phase != "starting" and not said.begins:
+        raise EndedError.of(record)
     before = None if record is None or record.failures or record.has_ended else record
     parent_id = said.parent_id or (before.parent_id if before else None)
     if not parent_id:

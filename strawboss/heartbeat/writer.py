@@ -34,6 +34,10 @@ _STRAY = re.compile(r"\..+\.json\.([1-9][0-9]{0,8})\.[0-9]+\.tmp")
 class EndedError(Exception):
     """The agent has said its last word; the text says which."""
 
+    @classmethod
+    def of(cls, record: Record) -> EndedError:
+        return cls(f"{record.label} has ended ({record.terminal_state}); a new life begins with 'starting'")
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -65,11 +69,9 @@ def write_next(
         before = _read(path, now)
         beat = decide(before)
         if before and before.has_ended and beat.phase != "starting":
-            raise EndedError(
-                f"{agent_id} has ended ({before.terminal_state}); a new life begins with 'starting'"
-            )
+            raise EndedError.of(before)
         write_json(path, _with_clock(beat.content(now)))
-    return Written(path, beat, _replaced(before))
+    return Written(path, beat, _replaced(before, beat))
 
 
 def write(directory: Path, beat: Beat, now: datetime) -> Path:
@@ -108,10 +110,15 @@ def _read(path: Path, now: datetime) -> Record | None:
     return None if content is None else examine(str(path), path.stem, content, now, stale_after=float("inf"))
 
 
-def _replaced(before: Record | None) -> str:
-    if before and before.has_ended:
+def _replaced(before: Record | None, beat: Beat) -> str:
+    if before is None:
+        return ""
+    if before.has_ended:
         return f"the terminal record {before.terminal_state} of its earlier life"
-    return f"a record that could not be used: {before.failures[0]}" if before and before.failures else ""
+    if before.failures:
+        return f"a record that could not be used: {before.failures[0]}"
+    # Whom an agent reports to is who may steer it.
+    return f"its parent {before.parent_id}" if before.parent_id != beat.parent_id else ""
 
 
 def _remove_strays(directory: Path) -> None:

@@ -343,12 +343,15 @@ def test_an_agent_that_has_ended_stays_ended_until_a_new_life_starts(tree):
         ("--phase", "polling"),
         ("--terminal-state", "FAILED"),
         ("--message", "x", "--phase", "fixing"),
+        ("--message", "poll 5/20"),
+        (),
     ):
         ran = run(*beat_of, *late)
         assert (ran.code, ran.out, ran.err.count("\n")) == (1, "", 1)
         assert "has ended (CLEAN)" in ran.err
     assert record(tree)["terminal_state"] == "CLEAN"
-    again = run(*beat_of, "--json")
+    assert run(*beat_of[:3], "--phase", "polling").code == 1
+    again = run(*beat_of, "--phase", "starting", "--json")
     assert (again.code, "terminal record CLEAN" in again.json["replaced"]) == (0, True)
     msgspec.json.decode(again.out, type=schemas.Done)
 

@@ -3,6 +3,7 @@ from heartbeat.given import NOW, ago, content
 
 from strawboss.heartbeat.beats import Said, next_beat
 from strawboss.heartbeat.record import PHASES, examine
+from strawboss.heartbeat.writer import EndedError
 
 
 def before(**changes):
@@ -40,10 +41,27 @@ def test_a_terminal_state_makes_the_phase_terminal():
     assert before()(terminal_state="CLEAN").phase == "terminal"
 
 
-@pytest.mark.parametrize("end", [{"phase": "terminal", "terminal_state": "CLEAN"}, {"phase": "poling"}])
-def test_an_ended_or_broken_life_is_not_continued(end):
-    assert before(**end, pr_number=7)(parent_id="run-43").phase == "starting"
-    assert before(**end, pr_number=7)(parent_id="run-43").pr_number is None
+def test_a_broken_life_is_not_continued():
+    beat = before(phase="poling", pr_number=7)(parent_id="run-43")
+    assert (beat.phase, beat.pr_number) == ("starting", None)
+
+
+ENDED = before(phase="terminal", terminal_state="CLEAN", pr_number=7)
+
+
+@pytest.mark.parametrize("said", [{"phase": "starting"}, {"begins": True}])
+def test_an_ended_life_is_not_continued_when_a_new_one_begins(said):
+    beat = ENDED(parent_id="run-43", **said)
+    assert (beat.phase, beat.pr_number) == ("starting", None)
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"message": "poll 5/20"}, {"phase": "polling"}, {"terminal_state": "CLEAN"}]
+)
+@pytest.mark.parametrize("parent", [{}, {"parent_id": "run-43"}])
+def test_a_beat_that_comes_after_the_end_begins_none(said, parent):
+    with pytest.raises(EndedError, match=r"leaf-7 has ended \(CLEAN\)"):
+        ENDED(**said, **parent)
 
 
 def test_phase_terminal_needs_a_state():

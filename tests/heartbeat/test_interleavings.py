@@ -83,7 +83,7 @@ THEMES = (
 def command(kind: str, chance: random.Random, process: int, number: int) -> list[str]:
     session, cancel = f"session-{process}", [*UNIT, "--action", "cancel", "--canceller-id", "run-42"]
     return {
-        "beat": [*BEAT, "--phase", "polling", "--message", f"{process}{number}"],
+        "beat": [*BEAT, *chance.choice([["--phase", "polling"], []]), "--message", f"{process}{number}"],
         "end": [*BEAT, "--terminal-state", "CLEAN"],
         "steer": [*STEER, "--steer-id", chance.choice([f"s-{process}{number}", "s-00", "s-10"])],
         "read": ["subagent:inbox", "--agent", "leaf-7"],

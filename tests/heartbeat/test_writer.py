@@ -1,3 +1,4 @@
+import dataclasses
 import errno
 import os
 import subprocess
@@ -131,6 +132,13 @@ def test_a_record_that_could_not_be_used_is_replaced_and_an_ordinary_beat_replac
     put(tmp_path / "leaf-7.json", b"{half")
     assert "malformed JSON" in writer.write_next(tmp_path, "leaf-7", lambda _before: BEAT, NOW).replaced
     assert writer.write_next(tmp_path, "leaf-7", lambda _before: BEAT, NOW).replaced == ""
+
+
+def test_another_parent_may_steer_it_from_then_on_and_that_is_said(tmp_path):
+    writer.write_next(tmp_path, "leaf-7", lambda _before: BEAT, NOW)
+    other = dataclasses.replace(BEAT, parent_id="run-43")
+    written = writer.write_next(tmp_path, "leaf-7", lambda _before: other, NOW)
+    assert written.replaced == f"its parent {BEAT.parent_id}"
 
 
 def test_who_decides_sees_what_lies_there_in_its_own_turn(tmp_path):
