@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 
 import click
 
 from strawboss.cli.help import Group
-from strawboss.config import ConfigError, load_config
+from strawboss.config import Config, ConfigError, load_config, state_directory
+from strawboss.herdr.address import Address
 from strawboss.herdr.client import Herdr
 from strawboss.herdr.installation import PLUGIN
 from strawboss.recovery.commands import Outcome
 from strawboss.recovery.verdict import Unknown
 from strawboss.resident.connections import herdr_address
-from strawboss.system.directories import config_file
+from strawboss.survey.announce import announce_once
+from strawboss.system.directories import config_file, file_name
 
 ENTRYPOINT = "status"
 
@@ -28,7 +29,7 @@ def herdr_plugin() -> None:
 @herdr_plugin.command("open")
 def open_status() -> None:
     """Show the status of every launcher over what is there."""
-    herdr = _herdr(os.environ)
+    herdr = Herdr(_address(_config()))
     opened = herdr.open_pane(PLUGIN, ENTRYPOINT, "popup")
     if opened.outcome is Outcome.FAILED:  # one is open, or a menu of herdr is
         opened = herdr.open_pane(PLUGIN, ENTRYPOINT, "overlay")
@@ -36,12 +37,29 @@ def open_status() -> None:
         raise click.ClickException(opened.why)
 
 
-def _herdr(environment: Mapping[str, str]) -> Herdr:
+@herdr_plugin.command("announce")
+def announce() -> None:
+    """Say once what was recovered since herdr has started, and what needs a person."""
+    config = _config()
+    address = _address(config)
+    file = state_directory(config, os.environ) / "announced" / f"{file_name(str(address))}.json"
     try:
-        config = load_config(config_file(), environment)
+        text = announce_once(file, Herdr(address), config, os.environ)
+    except OSError as error:
+        raise click.ClickException(f"{error.filename or file} cannot be used ({error.strerror})") from error
+    if text:
+        click.echo(text)
+
+
+def _config() -> Config:
+    try:
+        return load_config(config_file(), os.environ)
     except ConfigError as error:
         raise click.ClickException(str(error)) from error
-    address = herdr_address(config, environment, sys.platform)
+
+
+def _address(config: Config) -> Address:
+    address = herdr_address(config, os.environ, sys.platform)
     if isinstance(address, Unknown):
         raise click.ClickException(address.why)
-    return Herdr(address)
+    return address

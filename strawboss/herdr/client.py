@@ -121,9 +121,9 @@ class Herdr:
             return Result(Outcome.UNKNOWN, str(error))
         return DONE
 
-    def notify(self, title: str) -> str | Unknown:
-        """Show one line to whoever looks: `shown`, `disabled`, or why not now (`busy`, `no_foreground_client`, …)."""
-        told = self._read("notification.show", {"title": title}, shapes.NotificationShow)
+    def notify(self, title: str, body: str = "") -> str | Unknown:
+        """Show it to whoever looks: `shown`, `disabled`, or why not now (`busy`, `no_foreground_client`, …)."""
+        told = self._read("notification.show", {"title": title, "body": body}, shapes.NotificationShow)
         return told if isinstance(told, Unknown) else told.reason
 
     def open_pane(self, plugin: str, entrypoint: str, placement: str) -> Result:

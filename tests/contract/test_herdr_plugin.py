@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 from contract.test_herdr import new_herdr
+from runs.written import RUN
 from standins.herdr import HerdrError, HerdrServer
+from survey.home import Home
 
 from strawboss.herdr import installation
 from strawboss.herdr.address import find_address
@@ -25,6 +27,7 @@ from strawboss.herdr.installation import PLUGIN
 from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.verdict import Unknown
 
+PYTHON_WORDS = ["-P", "-m", "strawboss"]
 PYTHON = """#!/bin/sh
 echo "$@" >> "{calls}"
 exec "{python}" "$@"
@@ -57,9 +60,16 @@ def python(herdr: HerdrServer) -> str:
 
 
 @pytest.fixture
-def installed(herdr: HerdrServer, directory: Path, python: str) -> HerdrServer:
+def installing(herdr: HerdrServer, directory: Path, python: str) -> HerdrServer:
+    """Not started. Launchers would be looked at often."""
+    herdr.env["STRAWBOSS_INTERVAL"] = "0.2"
     installation.install(herdr.env, directory, python)
-    return herdr.start()
+    return herdr
+
+
+@pytest.fixture
+def installed(installing: HerdrServer) -> HerdrServer:
+    return installing.start()
 
 
 def client_of(herdr: HerdrServer) -> Herdr:
@@ -100,6 +110,7 @@ def test_the_plugin_is_linked_once_and_forgotten_whether_herdr_runs_or_not(
 def test_herdr_has_nothing_to_say_against_the_plugin(installed: HerdrServer) -> None:
     [plugin] = installed.request("plugin.list")["plugins"]
     assert "warnings" not in plugin
+    assert [one["command"][4:] for one in plugin["startup"]] == [["herdr-plugin", "announce"]]
     assert [action["id"] for action in plugin["actions"]] == ["status"]
     assert [(pane["id"], pane["placement"]) for pane in plugin["panes"]] == [("status", "popup")]
 
@@ -204,6 +215,33 @@ REFUSALS = {
     "popup.close": "popup_not_open",
     "notification.show": "invalid_params",
 }
+
+
+def test_after_a_start_it_is_said_once_what_needs_somebody_and_after_the_next_start_nothing(
+    installing: HerdrServer,
+) -> None:
+    Home(installing.root / "home").session("boss", RUN)
+    installing.start()
+    assert said(installing) == ["1 needs you\n"]
+    installing.restart()
+    assert said(installing) == [""]
+
+
+def test_after_a_start_with_nothing_to_say_nothing_is_said(installing: HerdrServer) -> None:
+    assert said(installing.start()) == [""]
+
+
+def said(herdr: HerdrServer) -> list[str]:
+    """By the startup commands of this server, once they have ended well: what they showed to the user."""
+    command = [*PYTHON_WORDS, "herdr-plugin", "announce"]
+    herdr.wait_for(lambda: {log["status"] for log in logs(herdr)} == {"succeeded"}, what="its end")
+    assert [log["command"][1:] for log in logs(herdr)] == [command]
+    return [log["stdout"] for log in logs(herdr)]
+
+
+def logs(herdr: HerdrServer) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = herdr.request("plugin.log.list", plugin_id=PLUGIN)["logs"]
+    return listed
 
 
 def test_a_startup_command_runs_after_each_start_and_outlives_the_server(herdr: HerdrServer) -> None:

@@ -24,7 +24,7 @@ def environment(directory: Path, script: str) -> dict[str, str]:
 
 def test_every_command_of_the_plugin_starts_this_python_whatever_its_name() -> None:
     manifest = tomllib.loads(installation.manifest(PYTHON))
-    commands = [one["command"] for kind in ("actions", "panes") for one in manifest[kind]]
+    commands = [one["command"] for kind in ("startup", "actions", "panes") for one in manifest[kind]]
     assert all(command[:4] == [PYTHON, "-P", "-m", "strawboss"] for command in commands)
     assert manifest["version"] == metadata.version("strawboss")
     assert manifest["min_herdr_version"] == installation.dotted(installation.OLDEST)
