@@ -23,6 +23,7 @@ from strawboss.recovery.evidence import KeyEntry
 from strawboss.recovery.look import MACHINES
 from strawboss.recovery.memory import Memory, RunMemory
 from strawboss.recovery.proof import Proof
+from strawboss.recovery.restored.machine import REACH_LOOKS
 
 LOOKS = 3
 CONVERGING_LOOKS = 4  # one to take back a close, two to prove, one more
@@ -54,7 +55,9 @@ BOTH_ACT = {
     "key": ("done", "failed"),
     "close": ("done", "failed"),
 }
-UNREACHABLE_LOOKS = 7  # a worktree child may be out of reach for four looks before the launcher hears of it
+UNREACHABLE_LOOKS = (
+    REACH_LOOKS + 3
+)  # that a worktree child may be out of reach before the launcher hears of it
 
 # -- the search --------------------------------------------------------------------------------------------------
 

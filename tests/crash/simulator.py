@@ -27,11 +27,12 @@ from strawboss.recovery.commands import Command, Outcome, Result, SessionState
 from strawboss.recovery.evidence import Clock, KeyEntry, Pane, Process, RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
+from strawboss.recovery.restored.machine import LAST_MISS
 from strawboss.tape.recorder import Steps
 from strawboss.tape.writer import Tape
 
 ON_SESSION = frozenset({"child", "restored", "person", "resumed"})
-FAIR_LOOKS = 9  # eight misses give up, and one look to take a close back
+FAIR_LOOKS = LAST_MISS + 1  # misses that give up, and one look to take a close back
 RESUME_SCRIPT = f"/a/artifacts/{evidence.LAUNCHER.id}/subagent-scripts/zeta-resume-1.sh"
 RESUMED = (Process(81, name="bash", argv=("bash", RESUME_SCRIPT)), Process(82, name="pi", argv=("pi",)))
 

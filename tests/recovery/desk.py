@@ -69,7 +69,7 @@ class Desk:
     said: list[Command] = field(default_factory=list)
 
     def look(self, at: Clock | None = None) -> Look:
-        """One look, 15 s after the last one; raises what `before` raises."""
+        """One look, an interval after the last one; raises what `before` raises."""
         self.looks += 1
         clock = at or now(self.looks)
         self.seconds = clock.monotonic

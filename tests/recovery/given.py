@@ -23,7 +23,7 @@ from strawboss.recovery.evidence import (
 )
 from strawboss.recovery.facts import Facts
 from strawboss.recovery.keys import NOTHING, fold
-from strawboss.recovery.settings import Settings
+from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.recovery.verdict import Unknown
 
 RUN = "a1b2c3d4"
@@ -53,7 +53,7 @@ SEEN = KeyEntry("seen", RUN, {"terminal": OLD, "pane": PANE})
 
 
 def now(look: int) -> Clock:
-    return Clock(SECONDS + 15 * look, 15.0 * look)
+    return Clock(SECONDS + LOOK_SECONDS * look, LOOK_SECONDS * look)
 
 
 def key(name: str, run: str = RUN, **data: str) -> KeyEntry:

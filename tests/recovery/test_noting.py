@@ -44,10 +44,10 @@ def test_a_noted_child_costs_no_list_after_a_session_start_either() -> None:
     assert not desk.did(c.ListPanes)
 
 
-def test_a_tracked_child_that_never_shows_its_script_is_looked_for_eight_times() -> None:
+def test_a_tracked_child_that_never_shows_its_script_is_looked_for_so_many_times() -> None:
     desk = at_work(processes={PANE: ()})
     desk.look_times(20)
-    assert len(desk.did(c.ListPanes)) == 8
+    assert len(desk.did(c.ListPanes)) == noting.NOTING_LOOKS
 
 
 def test_a_pane_without_a_terminal_id_cannot_be_noted() -> None:
@@ -105,7 +105,7 @@ def test_a_note_counts_for_the_pane_its_launch_script_names(keys: RunKeys, is_no
     assert noting.with_keys(Noting(), keys, PANE).noted is is_noted
 
 
-def test_a_tracked_run_is_due_until_it_is_noted_or_was_looked_for_eight_times() -> None:
-    assert noting.is_due(Noting(misses=7))
-    assert not noting.is_due(Noting(misses=8))
+def test_a_tracked_run_is_due_until_it_is_noted_or_was_looked_for_so_many_times() -> None:
+    assert noting.is_due(Noting(misses=noting.NOTING_LOOKS - 1))
+    assert not noting.is_due(Noting(misses=noting.NOTING_LOOKS))
     assert not noting.is_due(Noting(noted=True))

@@ -75,10 +75,6 @@ def test_a_look_that_is_no_miss_never_gives_up() -> None:
     assert proof.state == Stage.WATCHING
 
 
-def test_the_nudge_gives_up_at_the_fourth_miss_and_the_restored_case_at_the_eighth() -> None:
-    assert {machine.name: machine.last_miss for machine in MACHINES} == {"nudge": 4, "restored": 8}
-
-
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_every_machine_begins_with_the_proof(machine: Machine) -> None:
     assert machine.table.items() >= PROVING.items()

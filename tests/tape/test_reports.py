@@ -29,6 +29,7 @@ from strawboss.recovery.commands import (
     WriteKey,
 )
 from strawboss.recovery.memory import RunReport
+from strawboss.recovery.restored.machine import LAST_MISS
 from strawboss.recovery.settings import Settings
 from strawboss.tape.cases import open_fixture
 from strawboss.tape.play import Summary, Told, play, summarize
@@ -117,14 +118,14 @@ def test_r01_a_restored_agent_is_closed_and_handed_over_never_nudged(tell: Tell)
 def test_r02_a_record_without_a_process_is_unknown_and_given_up_with_one_warning(tell: Tell) -> None:
     report = tell("R02")
     assert report.written() == [("lost", RUN)]
-    assert (report.at(Notify), len(report.warnings())) == ([8], 1)
+    assert (report.at(Notify), len(report.warnings())) == ([LAST_MISS], 1)
     assert report.last().state == "given up"
 
 
 def test_r04_five_bare_shells_are_five_runs_given_up_and_one_warning(tell: Tell) -> None:
     report = tell("R04")
     [warning] = report.warnings()
-    assert report.at(Notify) == [8]
+    assert report.at(Notify) == [LAST_MISS]
     assert len(set(re.findall(r'"sessionPath": "([^"]+)"', warning))) == 5
     assert [key for key, _ in report.written()] == ["lost"] * 5
     assert not report.did(ClosePane)
@@ -201,7 +202,7 @@ def test_r17_an_unreadable_foreground_has_no_effect_in_a_hundred_looks(tell: Tel
     report = tell("R17")
     assert untouched(report)
     assert report.written() == []
-    assert max(report.at(ProcessInfo), default=0) <= 8
+    assert max(report.at(ProcessInfo), default=0) <= LAST_MISS
 
 
 def test_r20_a_live_handoff_is_no_restore_and_delays_the_nudge(tell: Tell) -> None:
@@ -252,7 +253,7 @@ def test_r28_a_bare_shell_is_never_typed_into_and_not_asked_for_ever(tell: Tell)
     report = tell("R28")
     effects = {type(command) for told in report.story for command, _ in told.done}
     assert effects == {WriteKey, Notify}
-    assert max(report.at(ListPanes)) == 8
+    assert max(report.at(ListPanes)) == LAST_MISS
 
 
 def test_r30_only_the_run_without_a_result_is_examined(tell: Tell) -> None:

@@ -44,6 +44,7 @@ from strawboss.recovery.commands import (
 from strawboss.recovery.evidence import RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
+from strawboss.recovery.nudge.machine import LAST_MISS
 
 
 def test_the_whole_conversation_in_order_of_cost_and_the_key_before_the_message() -> None:
@@ -162,12 +163,12 @@ def test_anything_in_between_starts_the_count_again(gap: dict[str, object]) -> N
     ],
     ids=["no pane", "two panes", "no script", "no list", "no session"],
 )
-def test_a_child_without_pane_script_or_session_is_given_up_after_four_looks_until_a_session_start(
+def test_a_child_without_pane_script_or_session_is_given_up_at_the_last_miss_until_a_session_start(
     changes: dict[str, object],
 ) -> None:
     usual = stranded()
     desk = stranded(**changes, settings=replace(SETTINGS, restored=False))
-    desk.look_times(3)
+    desk.look_times(LAST_MISS - 1)
     assert desk.memory.runs[RUN].proof("nudge").state == "watching"
     desk.look()
     assert desk.memory.runs[RUN].proof("nudge").state == "given up"

@@ -55,6 +55,7 @@ from strawboss.recovery.commands import (
 from strawboss.recovery.evidence import Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
+from strawboss.recovery.restored.machine import LAST_MISS
 from strawboss.recovery.verdict import Unknown
 
 
@@ -341,11 +342,11 @@ def test_an_unclosed_that_cannot_be_written_is_tried_again() -> None:
     assert desk.effects()[-4:] == ["closing", "ClosePane", "TellLauncher", "resumed"]
 
 
-def test_a_run_taken_back_that_cannot_qualify_any_more_is_a_miss_and_the_eighth_warns_once() -> None:
+def test_a_run_taken_back_that_cannot_qualify_any_more_is_a_miss_and_the_last_one_warns_once() -> None:
     desk = killed(ClosePane)
     desk.look()
     desk.panes = (BOSS_PANE, replace(RESTORED, status="working"))
-    desk.look_times(7)
+    desk.look_times(LAST_MISS - 1)
     assert desk.warnings() == []
     desk.look()
     [warning] = desk.warnings()

@@ -1,4 +1,4 @@
-"""Giving up: after eight looks, silently, but for lost runs and closes that were taken back."""
+"""Giving up: at the last miss, silently, but for lost runs and closes that were taken back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from recovery.given import BOSS_PANE, FILE, NEW, OLD, PANE, PI, RESTORED, RUN, S
 
 from strawboss.recovery.commands import ListPanes, ProcessInfo
 from strawboss.recovery.evidence import Transcript
+from strawboss.recovery.restored.machine import LAST_MISS
 
 GONE: dict[str, Any] = {"panes": (BOSS_PANE,)}
 SHELL: dict[str, Any] = {"panes": (BOSS_PANE, replace(RESTORED, agent=None, session=None))}
@@ -20,9 +21,9 @@ def state(desk: Desk) -> str:
     return desk.memory.runs[RUN].proof("restored").state
 
 
-def test_a_run_without_a_restored_pane_is_given_up_after_eight_looks_until_a_session_start() -> None:
+def test_a_run_without_a_restored_pane_is_given_up_at_the_last_miss_until_a_session_start() -> None:
     desk = restored(transcript=Transcript())
-    desk.look_times(7)
+    desk.look_times(LAST_MISS - 1)
     assert state(desk) == "watching"
     desk.look()
     assert state(desk) == "given up"
@@ -37,8 +38,8 @@ def test_a_run_without_a_restored_pane_is_given_up_after_eight_looks_until_a_ses
 def test_a_run_given_up_costs_no_list_and_no_process_look_any_more() -> None:
     desk = restored(transcript=Transcript())
     desk.look_times(20)
-    assert len(desk.did(ListPanes)) == 8
-    assert len(desk.did(ProcessInfo)) == 8
+    assert len(desk.did(ListPanes)) == LAST_MISS
+    assert len(desk.did(ProcessInfo)) == LAST_MISS
 
 
 @pytest.mark.parametrize("change", [{"panes": UNKNOWN}], ids=["herdr away"])
@@ -83,7 +84,7 @@ def test_every_other_give_up_is_silent(change: dict[str, Any]) -> None:
 
 def test_a_lost_run_that_comes_back_is_recovered_after_the_next_session_start() -> None:
     desk = restored(**GONE)
-    desk.look_times(10)
+    desk.look_times(LAST_MISS + 2)
     desk.panes = (BOSS_PANE, replace(RESTORED, terminal="newer"))
     desk.restart()
     desk.look_times(2)
@@ -92,7 +93,7 @@ def test_a_lost_run_that_comes_back_is_recovered_after_the_next_session_start() 
 
 def test_without_its_key_nothing_is_called_lost_and_the_next_look_tries_again() -> None:
     desk = restored(**GONE, broken_keys=frozenset({"lost"}))
-    desk.look_times(10)
+    desk.look_times(LAST_MISS + 2)
     assert desk.keys() == ["lost"] * 3
     assert len(desk.warnings()) == 1
     assert "could not confirm its lost key" in desk.warnings()[0]

@@ -39,6 +39,7 @@ from strawboss.recovery.commands import (
     WriteKey,
 )
 from strawboss.recovery.evidence import Policy, Transcript, Worktree
+from strawboss.recovery.restored.machine import REACH_LOOKS
 
 MANAGED = replace(FILES, worktree=WORKTREE)
 
@@ -115,13 +116,13 @@ def test_a_damaged_manifest_or_a_worktree_that_is_no_more_leads_to_nothing(workt
     assert desk.effects() == []
 
 
-# -- four looks to become reachable ------------------------------------------------------------------------------
+# -- looks to become reachable -----------------------------------------------------------------------------------
 
 AWAY = (BOSS_PEER,)
 
 
-@pytest.mark.parametrize("looks", [1, 2, 3])
-def test_a_child_that_becomes_reachable_within_four_looks_is_told(looks: int) -> None:
+@pytest.mark.parametrize("looks", range(1, REACH_LOOKS))
+def test_a_child_that_becomes_reachable_in_time_is_told(looks: int) -> None:
     desk = worktree(roster=AWAY)
     desk.look_times(1 + looks)
     assert desk.effects() == []
@@ -141,11 +142,11 @@ def test_a_child_that_becomes_reachable_within_four_looks_is_told(looks: int) ->
     ],
     ids=["away", "no broker", "not idle", "location not current", "launcher away"],
 )
-def test_after_four_looks_the_launcher_hears_why_it_was_not_told(roster: Any, why: str) -> None:
+def test_after_so_many_looks_the_launcher_hears_why_it_was_not_told(roster: Any, why: str) -> None:
     desk = worktree(roster=roster)
-    desk.look_times(4)
+    desk.look_times(REACH_LOOKS)
     assert desk.effects() == []
-    desk.look()  # the second find was the first of four
+    desk.look()  # the second find was the first of them
     assert desk.effects() == ["TellLauncher", "resumed"]
     assert "It was not told to go on (it could not be reached: " in told(desk)
     assert why in told(desk)
