@@ -1,4 +1,7 @@
-"""`verify:subagent-alive`: the fail-closed liveness gate, and the only place that says REDISPATCH_OK (spec/2, #2824)."""
+"""`verify:subagent-alive`: the fail-closed liveness gate, and the only place that says REDISPATCH_OK.
+
+Source: docs/heartbeat.md#death-and-takeover.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +137,8 @@ def decide(
 ) -> Verdict:
     """With `required` only those workers count, first record of a name first; without it every record does.
 
-    `activity` counts where it is given, which is where the host reports the worker as running (spec/2, #2824).
+    `activity` counts where it is given, which is where the host reports the worker as running
+    (docs/heartbeat.md#death-and-takeover).
     """
     names = dict.fromkeys(required or (record.label for record in swept.records))
     judged = (judge(name, swept.records, dispatched(name), swept.now) for name in names)

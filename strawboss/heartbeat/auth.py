@@ -1,6 +1,8 @@
-"""`github-auth-modes`: whether GitHub can be used from here, and what to do if not (spec/2, "Auth modes").
+"""`github-auth-modes`: whether GitHub can be used from here, and what to do if not.
 
 To be run in the worker's worktree: the parent's shell proves nothing about the worker's.
+
+Source: docs/heartbeat.md#github-from-the-worker.
 """
 
 from __future__ import annotations

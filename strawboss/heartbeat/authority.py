@@ -1,4 +1,4 @@
-"""Who may steer a child: what the disk says, never what the writer says of itself (spec/2, #4286 "Writer authority")."""
+"""Who may steer a child: what the disk says, never what the writer says of itself (docs/heartbeat.md#steer)."""
 
 from __future__ import annotations
 

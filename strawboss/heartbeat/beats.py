@@ -28,8 +28,8 @@ class Said:
 def next_beat(agent_id: str, said: Said, record: Record | None) -> Beat:
     """Raises ValueError for what is still missing or not allowed, EndedError for a beat after the terminal record.
 
-    A record of an ended or broken life is not continued. The first beat of each life says `starting` (spec/2,
-    "cadence"), and after an end it has to be said: a late beat that names no phase is no new life.
+    A record of an ended or broken life is not continued. The first beat of each life says `starting`
+    (docs/heartbeat.md#cadence), and after an end it has to be said: a late beat that names no phase is no new life.
     """
     if record and record.has_ended and said.phase != "starting" and not said.begins:
         raise EndedError.of(record)

@@ -1,7 +1,7 @@
 """THE classifier: what a record, and what a worker, is. Monitor, liveness gate and pre-cancel all ask here.
 
 Unknown is not dead: a broken record, an unreadable ledger and a worker within its startup grace never justify a
-takeover (spec/2, "startup grace", "Query-before-cancel" (b)).
+takeover (docs/heartbeat.md#death-and-takeover).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def judge(agent_id: str, records: Iterable[Record], dispatched: Dispatched, now:
 
 
 # The gate of the contract has no dispatch time of its own: without one it must say the word at once, and the
-# parent keeps the grace (spec/2, #2879).
+# parent keeps the grace (docs/heartbeat.md#death-and-takeover).
 _PROVEN_DEAD = frozenset({Standing.STALE, Standing.MISSING_AFTER_GRACE, Standing.MISSING_GRACE_UNSAID})
 
 

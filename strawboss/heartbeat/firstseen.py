@@ -1,7 +1,9 @@
 """When a canceller first saw its own unread steer: a stamp outside the inbox that is written once and never again.
 
 The observed window starts here and not at the steer's own time, so a back-dated steer cannot shorten it. A stamp
-that is damaged or belongs to another steer is refused; replacing it would start the clock anew (spec/2, #5278 (a)).
+that is damaged or belongs to another steer is refused; replacing it would start the clock anew.
+
+Source: docs/heartbeat.md#query-before-cancel.
 """
 
 from __future__ import annotations

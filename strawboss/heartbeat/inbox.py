@@ -1,4 +1,4 @@
-"""Sweeping the steer inboxes for the parent; writing, reading and acknowledging one steer (spec/2, #4286).
+"""Sweeping the steer inboxes for the parent; writing, reading and acknowledging one steer (docs/heartbeat.md#steer).
 
 A slot has one steer: who writes, reads or acknowledges it has the slot to itself from the first look to the last.
 """

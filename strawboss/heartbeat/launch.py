@@ -1,4 +1,7 @@
-"""`swarm:launch`: make ready, all or none, the worktrees that workers will be spawned into (spec/2, #3730)."""
+"""`swarm:launch`: make ready, all or none, the worktrees that workers will be spawned into.
+
+Source: docs/heartbeat.md#death-and-takeover.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`agent:monitor`: what a sweep means, as exit code, report and words (spec/2, "The monitor").
+"""`agent:monitor`: what a sweep means, as exit code, report and words (docs/heartbeat.md#the-monitor).
 
 A file-only look: it asks no other program, writes nothing, and never says the takeover word.
 """

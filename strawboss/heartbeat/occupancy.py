@@ -1,7 +1,9 @@
 """Who occupies a worktree: an advisory lease against accidental collision, no protection against a determined user.
 
 Two axes: an unknown lease (absent, stale, of another tree) fails open, an unknown identity on a live lease fails
-closed. The lease is short so that a dead holder frees the tree; a session's ritual outlives it 24 to 1 (spec/2, #3729).
+closed. The lease is short so that a dead holder frees the tree; a session's ritual outlives it 24 to 1.
+
+Source: docs/heartbeat.md#occupancy.
 """
 
 from __future__ import annotations

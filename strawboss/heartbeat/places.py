@@ -1,7 +1,7 @@
 """Where a project and its worktrees are: found upwards from where one stands, and never made by a mistyped path.
 
 Only `swarm:pre-dispatch --action begin`, `swarm:launch` and a worker's first write make directories, and these only
-inside a worktree that is there (spec/2, "Where heartbeats live" and #2879).
+inside a worktree that is there (docs/heartbeat.md#the-record).
 """
 
 from __future__ import annotations

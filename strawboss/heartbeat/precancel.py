@@ -1,9 +1,11 @@
-"""`subagent:pre-cancel`: ask before you cancel. Green only by one of three branches, in this order (spec/2, #5278):
+"""`subagent:pre-cancel`: ask before you cancel. Green only by one of three branches, in this order:
 
 (a) the canceller's own status request was acknowledged, or waited unread for the whole observed window, also past
     its lifetime;
 (b) the child is proven dead by the one classifier;
 (c) force, with a reason that is printed.
+
+Source: docs/heartbeat.md#query-before-cancel.
 """
 
 from __future__ import annotations

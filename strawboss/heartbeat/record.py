@@ -1,4 +1,7 @@
-"""One heartbeat record: the contract's schema as a reader judges it and as a writer fills it in (spec/2, "schema")."""
+"""One heartbeat record: the contract's schema as a reader judges it and as a writer fills it in.
+
+Source: docs/heartbeat.md#the-record.
+"""
 
 from __future__ import annotations
 

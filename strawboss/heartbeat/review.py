@@ -1,4 +1,7 @@
-"""`verify:review-monitor`: does somebody watch this pull request, and is the road to its merge armed? (spec/2, #5278 P3)
+"""`verify:review-monitor`: does somebody watch this pull request, and is the road to its merge armed?
+
+Source: docs/heartbeat.md#approach-1-arm-startup.
+
 
 The lease is a sticky comment on the pull request; the wait is a heartbeat. A red probe past the startup allowance is
 the halt class `approach1-arm-startup`; it never starts anything again by itself.

@@ -1,6 +1,8 @@
-"""Where a worker runs, from what its environment says: the classes GitHub access depends on (spec/2, #1557).
+"""Where a worker runs, from what its environment says: the classes GitHub access depends on.
 
 One probe, pure over the facts given; `facts_of_this_process` is the only part that looks.
+
+Source: docs/heartbeat.md#github-from-the-worker.
 """
 
 from __future__ import annotations

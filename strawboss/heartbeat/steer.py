@@ -1,4 +1,7 @@
-"""The parent's word to a child: one bounded message in a slot of its own, never among the heartbeats (spec/2, #4286)."""
+"""The parent's word to a child: one bounded message in a slot of its own, never among the heartbeats.
+
+Source: docs/heartbeat.md#steer.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One look at the status directories: every record judged against one `now`, every trouble a row or an error.
 
-Reads only the top level, skips what belongs to the steer inbox, and writes nothing (spec/2, "Where heartbeats live").
+Reads only the top level, skips what belongs to the steer inbox, and writes nothing (docs/heartbeat.md#the-record).
 """
 
 from __future__ import annotations

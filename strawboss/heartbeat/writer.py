@@ -1,7 +1,9 @@
-"""Writing heartbeats: one file per agent, replaced whole, the last word being the terminal record (spec/2, "cadence").
+"""Writing heartbeats: one file per agent, replaced whole, the last word being the terminal record.
 
 Reading what is there, deciding and writing are one step under one lock, and an agent that has ended stays ended until
 a new life says `starting`.
+
+Source: docs/heartbeat.md#cadence.
 """
 
 from __future__ import annotations

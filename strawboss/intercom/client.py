@@ -62,7 +62,7 @@ class Intercom:
     def send(self, session_id: str, epoch: str | None, text: str) -> Result:
         """One message, tried once. UNKNOWN: it was on its way when the connection was lost.
 
-        FAILED too when the broker put it into a mailbox: accepted is not delivered (scenario R41).
+        FAILED too when the broker put it into a mailbox: accepted is not delivered (R41).
         """
         message_id = str(uuid.uuid4())
         written = False

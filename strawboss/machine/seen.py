@@ -1,6 +1,6 @@
 """One process as the system shows it, and what that says of the session it may hold. Pure.
 
-Source: interfaces of pi-herdr-agents, "How the package watches": a running pi has taken its arguments away, so it is
+Source: docs/design.md#what-lies-where: a running pi has taken its arguments away, so it is
 known by its environment; its launch script stands in the arguments of the shell around it.
 """
 

@@ -1,1 +1,1 @@
-"""The core: decides, never does. Nothing here can touch files, sockets, clocks or processes (spec/1)."""
+"""The core: decides, never does. Nothing here can touch files, sockets, clocks or processes (docs/design.md)."""

@@ -1,4 +1,4 @@
-"""What a check may ask for. It yields these and is sent the answer; it never does anything itself (DESIGN section 3).
+"""What a check may ask for. It yields these and is sent the answer; it never does anything itself (docs/design.md#a-look).
 
 | command | the answer it is sent |
 |---|---|

@@ -10,13 +10,12 @@ from strawboss.recovery.verdict import YES, Said, Unknown, condition, no, unknow
 
 @condition("its launcher no longer tracks it")
 def is_untracked(facts: Facts) -> Said:
-    """spec/1: "Its launcher no longer tracks it"."""
     return no("its id is in the registry") if facts.tracked else YES
 
 
 @condition("it has not reported")
 def is_unreported(facts: Facts) -> Said:
-    """spec/1: "Its result is not in the launcher's transcript". A ping counts as a result."""
+    """No message of the launcher's file names its session file. A ping counts as a result."""
     if facts.script is None:
         return unknown("its session file is not known")
     file, transcript = facts.script.session_file, facts.transcript
@@ -43,13 +42,13 @@ def has_launch_script(facts: Facts) -> Said:
 
 
 def _own_file(run: str) -> re.Pattern[str]:
-    # The whole tail: `_1a2b3c4d-` alone is also the beginning of a UUID run id (pi-herdr-agents page, case 19).
+    # The whole tail: `_1a2b3c4d-` alone is also the beginning of a UUID run id (docs/design.md#reading-what-others-wrote).
     return re.compile(rf"_{re.escape(run)}-[0-9a-f]{{1,8}}-[0-9a-f]{{1,8}}-[0-9a-f]{{1,4}}\.jsonl$")
 
 
 @condition("it is not a persistent specialist")
 def is_not_persistent(facts: Facts) -> Said:
-    """spec/1: "It is not a persistent specialist", by its launch script or its policy sidecar."""
+    """By its launch script or its policy sidecar: pi-herdr-agents cannot resume such a run."""
     policy = facts.files.policy
     if facts.script is None:
         return unknown("its launch script cannot be read")
@@ -64,7 +63,7 @@ def is_not_persistent(facts: Facts) -> Said:
 
 @condition("nothing was done for it before")
 def has_not_been_acted_on(facts: Facts) -> Said:
-    """spec/1: one message per run; no `nudged`, `resumed` or `gaveUp` key."""
+    """One message per run: no `nudged`, `resumed` or `gaveUp` key."""
     if facts.keys.gave_up is not None:
         return no(f"given up: {facts.keys.gave_up}")
     if facts.keys.acted is not None:
@@ -79,7 +78,7 @@ def panes_are_listed(facts: Facts) -> Said:
 
 @condition("no second pi is on the launcher's session")
 def launcher_is_alone(facts: Facts) -> Said:
-    """Two pi on one session file interleave two branches: neither can be trusted with keys (R35, DESIGN section 7)."""
+    """Two pi on one session file interleave two branches: neither can be trusted with keys (R35)."""
     if isinstance(facts.panes, Unknown):
         return unknown(facts.panes)
     panes = [pane.id for pane in facts.panes if pane.session == facts.launcher.file]
@@ -96,7 +95,7 @@ def nobody_else_is_seen(facts: Facts) -> Said:
 
 @condition("its pane runs its launch script")
 def runs_its_script(facts: Facts) -> Said:
-    """spec/1: "Its pane runs the child itself": the foreground holds the launch script this session wrote for it."""
+    """Its pane runs the child itself: the foreground holds the launch script this session wrote for it."""
     if facts.script is None:
         return unknown("its launch script is not known")
     if isinstance(facts.processes, Unknown):
@@ -119,7 +118,7 @@ def _is_script(facts: Facts, argument: str) -> bool:
 
 @condition("the launcher is on pi-intercom")
 def launcher_is_reachable(facts: Facts) -> Said:
-    """Without the launcher in the roster nobody could receive the report (DESIGN section 8)."""
+    """Without the launcher in the roster nobody could receive the report."""
     if isinstance(facts.roster, Unknown):
         return unknown(facts.roster)
     launcher = facts.launcher

@@ -23,7 +23,7 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class LaunchScript:
-    """A launch script that names its run: header and command agree (spec/1, "Its pane runs the child itself").
+    """A launch script that names its run: header and command agree (docs/design.md#reading-what-others-wrote).
 
     A resume script has the same shape.
     """
@@ -70,7 +70,7 @@ class RunFiles:
 
 @dataclass(frozen=True, slots=True)
 class KeyEntry:
-    """One `straw-boss` entry of the launcher's session, in file order (DESIGN section 6)."""
+    """One `straw-boss` entry of the launcher's session, in file order (docs/design.md#keys)."""
 
     key: str  # seen | nudged | closing | unclosed | resumed | continued | gaveUp | lost | a newer one
     run: str
@@ -232,7 +232,7 @@ class Launcher:
     pane: str | None = None
     platform: str = "linux"  # sys.platform's words: linux, darwin, win32
     tower: bool = False
-    nested: bool = False  # a policy sidecar lies beside its file: a restored subagent (spec/1)
+    nested: bool = False  # a policy sidecar lies beside its file: a restored subagent
 
 
 @dataclass(frozen=True, slots=True)

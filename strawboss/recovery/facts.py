@@ -146,7 +146,7 @@ def _only(peers: Iterable[Peer]) -> Peer | None:
 
 
 def is_pi(process: Process) -> bool:
-    """By argv0 if herdr gives it, else the base name of argv[0], else the name (DESIGN section 8)."""
+    """By argv0 if herdr gives it, else the base name of argv[0], else the name: docs/design.md#reading-what-others-wrote."""
     if process.argv0 is not None:
         return _base(process.argv0) == "pi"
     if process.argv:

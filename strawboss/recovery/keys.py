@@ -1,4 +1,4 @@
-"""The keys in the launcher's session: what was noted and done, folded in file order (DESIGN section 6)."""
+"""The keys in the launcher's session: what was noted and done, folded in file order (docs/design.md#keys)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every text, as plain functions of facts. Each stays true when it is read late (DESIGN section 9).
+"""Every text, as plain functions of facts. Each stays true when it is read late (docs/design.md#texts).
 
 Names and paths come from other programs: they are quoted as JSON strings, on one line, and capped.
 """
@@ -55,7 +55,7 @@ def step_time(at: str) -> str:
 
 
 def tool(name: str) -> str:
-    """Only plain tool names are quoted (spec/1)."""
+    """Only plain tool names are quoted."""
     return name if PLAIN_TOOL.fullmatch(name) else "a tool"
 
 
@@ -85,7 +85,7 @@ def follow_up(at: str, run: str, session_file: str, last_step: str) -> str:
 
 
 def cut_text(at: str, run: str, session_file: str, last_step: str, calls: Sequence[str]) -> str:
-    """To a child whose turn a restart cut (spec/1, "The child is told once")."""
+    """To a child whose turn a restart cut (docs/design.md#was-the-turn-cut)."""
     return (
         f"Straw Boss, {at}, for run {run} (session file {exactly(session_file)}): your last turn was cut off by a Herdr "
         f"restart or reboot; its last recorded step is from {step_time(last_step)}. {_no_result(calls)}"

@@ -13,9 +13,7 @@ from strawboss.recovery.memory import Noting
 from strawboss.recovery.restored.conditions import TO_NOTE
 from strawboss.recovery.verdict import first_obstacle
 
-NOTING_LOOKS = (
-    8  # at a tracked run that could not be noted; then it costs no look until the next session start
-)
+NOTING_LOOKS = 8  # at a tracked run that could not be noted; then it costs no look until a session start
 
 
 def may_be_noted(facts: Facts) -> bool:
@@ -39,7 +37,7 @@ def missed(known: Known, run: str) -> None:
 
 
 def note_running(known: Known, run: str, pane: Pane) -> Commands:
-    """spec/1, "A restore happened"; a live handoff gives it a new terminal too."""
+    """A restore is known by another terminal; a live handoff gives it a new terminal too."""
     facts, noting = known.facts[run], known.runs[run].noting
     if pane.terminal is None or pane.terminal == facts.keys.terminal:
         return

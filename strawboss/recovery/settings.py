@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 LOOK_SECONDS = 15.0  # between two looks, where the config does not say otherwise
 
-# Custom messages that start a turn, so that one without an answer is a cut turn (spec/1, "steps").
+# Custom messages that start a turn, so that one without an answer is a cut turn (docs/design.md#was-the-turn-cut).
 TURN_STARTING_TYPES = frozenset(
     {
         "intercom_message",

@@ -1,4 +1,7 @@
-"""Whether a restart cut a child's turn in the middle: a pure function of the end of its session file (spec/1)."""
+"""Whether a restart cut a child's turn in the middle: a pure function of the end of its session file.
+
+Source: docs/design.md#was-the-turn-cut.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ QUESTIONS = frozenset({"ask_user_question", "caller_ping"})
 QUESTION_ACTIONS = frozenset(
     {("intercom", "ask"), *(("contact_supervisor", r) for r in ("need_decision", "interview_request"))}
 )
-# Only a hang-up proves a restart; a SIGTERM or code 143 may be a kill by hand (spec/1).
+# Only a hang-up proves a restart; a SIGTERM or code 143 may be a kill by hand.
 HANG_UP = re.compile(r"Claude Code process (?:terminated by signal SIGHUP\b|exited with code 129\b)")
 ABORT_SECONDS = 2.0  # between an abort and the shutdown that caused it
 
@@ -38,7 +41,7 @@ class Turn:
 def turn_of(
     tail: Tail | Unknown, settings: Settings, activity: Activity | Unknown, *, restored: bool
 ) -> Turn:
-    """How the turn stands. `restored`: a restore is proven, so an abort may be the restart's own ."""
+    """How the turn stands. `restored`: a restore is proven, so an abort may be the restart's own."""
     if isinstance(tail, Unknown):
         return Turn(WAS_CUT.unknown(tail))
     if tail.torn:

@@ -1,7 +1,7 @@
 """Activity files: what each child says of itself, one small JSON file a run, replaced by rename.
 
-Source: interfaces of pi-herdr-agents, `subagent-activity/<runId>.json`. As strict as that package's own reader: a file
-it would refuse is Unknown here.
+Source: docs/design.md#what-lies-where. As strict as the reader of pi-herdr-agents: a file it would refuse is
+Unknown here.
 """
 
 from __future__ import annotations

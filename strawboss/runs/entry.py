@@ -1,6 +1,6 @@
 """One line of a session file as an `Entry`: the fields that tell how a turn stands, everything else skipped unread.
 
-Source: interfaces of pi, "Session files". A line that is JSON but no entry (no id, members of other types) is as
+Source: docs/design.md#what-lies-where. A line that is JSON but no entry (no id, members of other types) is as
 unreadable as a torn one.
 """
 

@@ -1,6 +1,6 @@
 """Forks of a session: pi goes on in a new file, whose header names the old one, and the old file then looks cut or idle.
 
-Source: interfaces of pi, "Session files". A fork lies in the folder of its parent, as far as it is looked for here. A
+Source: docs/design.md#what-lies-where. A fork lies in the folder of its parent, as far as it is looked for here. A
 subagent's file names its launcher's as parent too and is no fork: its name tells.
 """
 

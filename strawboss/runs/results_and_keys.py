@@ -1,7 +1,6 @@
 """What the marked lines of a launcher's session file add up to. Pure.
 
-Source: spec/1 ("Its result is not in the launcher's transcript"), DESIGN sections 6 and 8, interfaces of
-pi-herdr-agents ("Messages in the launcher transcript").
+Source: docs/design.md#keys, docs/design.md#reading-what-others-wrote.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""What a launch script says, header and command checked against each other (spec/1; DESIGN section 8).
+"""What a launch script says, header and command checked against each other.
 
+Source: docs/design.md#reading-what-others-wrote.
 Names and tasks in it are raw text of a model: a newline in a name adds header lines, a task may hold fake assignments.
 So nothing is searched for. The header is the leading comment block, the first line of a key counts; the command is
 read by a shell tokenizer and must be what pi-herdr-agents writes: `cd <dir> &&`, assignments, `pi`. What comes after

@@ -1,6 +1,6 @@
 """The small JSON files beside a run: its policy sidecar and its worktree manifest.
 
-Source: interfaces of pi-herdr-agents, `<session>.pi-herdr-subagent-policy.json` and `worktree-runs/<runId>.json`.
+Source: docs/design.md#what-lies-where.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The end of a session file, read backwards until it holds the last assistant message of the active branch.
 
-The file may be a gigabyte and its last record nine megabytes (spec/1, "the last chunk of it, which grows"; DESIGN
-section 11), so it is read in pieces, small ones first, and each byte is read and decoded once.
+The file may be a gigabyte and its last record nine megabytes (docs/design.md#budgets), so it is
+read in pieces, small ones first, and each byte is read and decoded once.
 """
 
 from __future__ import annotations

@@ -25,5 +25,5 @@ def _is_found_by_id(launcher: Launcher, environment: Mapping[str, str]) -> bool:
 
 
 def slug(cwd: str) -> str:
-    """Source: interfaces of pi, "Session files"."""
+    """The folder in which pi keeps the sessions of a directory (docs/design.md#what-lies-where)."""
     return "--" + cwd.removeprefix("/").translate(str.maketrans("/\\:", "---")) + "--"

@@ -1,6 +1,6 @@
 """The sessions that have launched subagents, found in the folders in which pi keeps sessions.
 
-Source: interfaces of pi ("Session files") and of pi-herdr-agents ("Where artifacts live"): a launcher's runs lie in
+Source: docs/design.md#what-lies-where: a launcher's runs lie in
 `artifacts/<session id>/` of a session folder, its session file mostly beside `artifacts`, named after its id.
 """
 

@@ -1,1 +1,1 @@
-"""The wake-up cycle of agents and the watch over their health (spec/3)."""
+"""The wake-up cycle of agents and the watch over their health (docs/wakeup.md)."""

@@ -1,4 +1,7 @@
-"""The agent registry: a YAML file of who there is, what they can do, and how they are started (spec/3, "Agent registry")."""
+"""The agent registry: a YAML file of who there is, what they can do, and how they are started.
+
+Source: docs/wakeup.md#the-agent-registry.
+"""
 
 from __future__ import annotations
 

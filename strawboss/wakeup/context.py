@@ -1,4 +1,4 @@
-"""What a task needs to be understood, and the prompt made of it (spec/3, step 6)."""
+"""What a task needs to be understood, and the prompt made of it (docs/wakeup.md#the-cycle)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ UNSEEN = ProcessIdentity(0, 0.0, namespace="unseen")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of the specification. `phase` is what the heartbeat says meanwhile (spec/2, "Canonical phases")."""
+    """One step (docs/wakeup.md#the-cycle). `phase` is what the heartbeat says meanwhile (docs/heartbeat.md#the-record)."""
 
     number: int
     name: str

@@ -1,4 +1,4 @@
-"""How an agent is, from three witnesses: its heartbeat record, its process and its lock (spec/3, "Health Monitoring").
+"""How an agent is, from three witnesses: its heartbeat record, its process and its lock (docs/wakeup.md#health).
 
 Each witness may be silent or unreadable. Unknown is never taken for dead: only what is proven leads to an action.
 """

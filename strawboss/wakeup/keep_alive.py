@@ -30,7 +30,7 @@ SUPERSEDED = "this wake-up was ended by another"
 
 @dataclass(slots=True)
 class KeepAlive:
-    """Beats every `interval` seconds and holds the lock for `timeout` seconds ahead (spec/3, "Ping").
+    """Beats every `interval` seconds and holds the lock for `timeout` seconds ahead.
 
     A beat goes into the record file and into the store. It says how long the command has shown no progress: that we
     beat for it proves nothing about it. `watch` is called often; it returns why the work must stop, or None.
@@ -171,7 +171,7 @@ class KeepAlive:
 
 
 def record_file(agent: Agent) -> Path:
-    """Where the agent's heartbeat is: inside its workspace, as spec/2 has it, unless it may not write there."""
+    """Where the agent's heartbeat is: inside its workspace (docs/heartbeat.md#the-record), unless it may not write there."""
     own = agent.scope == "read-only"
     return Worktree(state_directory() / "agents" / agent.slug if own else agent.directory).heartbeat_file(
         agent.slug

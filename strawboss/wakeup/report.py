@@ -1,4 +1,4 @@
-"""The tables and lines of spec/3, "Output", as plain functions of what was found."""
+"""The tables and lines that are printed, as plain functions of what was found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is done about a stalled or dead agent: journalled first, bounded, never on a guess (spec/3, "Respond")."""
+"""What is done about a stalled or dead agent: journalled first, bounded, never on a guess.
+
+Source: docs/wakeup.md#what-is-done-about-a-stall.
+"""
 
 from __future__ import annotations
 

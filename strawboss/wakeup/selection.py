@@ -1,4 +1,4 @@
-"""Which task first: a score over priority, deadline, complexity and budget (spec/3, step 4; docs/wakeup.md)."""
+"""Which task first: a score over priority, deadline, complexity and budget (docs/wakeup.md#the-score)."""
 
 from __future__ import annotations
 

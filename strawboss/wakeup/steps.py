@@ -1,4 +1,4 @@
-"""The nine steps of the wake-up cycle, each a function of one context (spec/3, "Wake-Up Cycle")."""
+"""The nine steps of the wake-up cycle, each a function of one context (docs/wakeup.md#the-cycle)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`strawboss run`, typed by a person. What it does for the extension: tests/test_process.py."""
+"""`strawboss run`, typed by a person. What it does for the extension: tests/resident/test_process.py."""
 
 from __future__ import annotations
 

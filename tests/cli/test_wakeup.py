@@ -81,7 +81,7 @@ def test_bad_input_is_one_line_and_exit_2(run, arguments: list[str], complaint: 
     assert complaint in ran.err
 
 
-def test_the_arguments_and_defaults_are_those_of_the_specification() -> None:
+def test_the_arguments_and_defaults_are_these() -> None:
     from strawboss.cli.wakeup import heartbeat
 
     found = {option.opts[0]: option.get_default(click.Context(heartbeat)) for option in heartbeat.params}

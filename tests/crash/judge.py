@@ -15,9 +15,7 @@ from strawboss.recovery.evidence import KeyEntry
 
 Check = Callable[..., str | None]
 RECORDS: Final = frozenset({"gaveUp", "lost", "nudged"})  # keys that end a run for good
-TAKEN_BACK: Final = (
-    "took that back"  # the one give-up without a key: it is said once a session start (spec/1)
-)
+TAKEN_BACK: Final = "took that back"  # the one give-up without a key: it is said once a session start
 
 
 class BrokenInvariantError(AssertionError):

@@ -278,7 +278,7 @@ class Play:
         judge(act, run.record, self.truth(run, *needed))
         outcome = self.outcome(f"send {run.id}")
         field_name = "asked" if act == "ask" else "continued"
-        # The attempt counts: what failed is not tried again (spec/1).
+        # The attempt counts: what failed is not tried again.
         self._happened(run.id, replace(run.record, **{field_name: getattr(run.record, field_name) + 1}))
         return _result(outcome)
 

@@ -1,4 +1,4 @@
-"""Black box (DESIGN section 7): real pi in real terminals, and whatever takes part in a recovery is killed with SIGKILL.
+"""Black box: real pi in real terminals, and whatever takes part in a recovery is killed with SIGKILL.
 
 Nothing of strawboss is asked what it thinks: the session file, the broker's frames, herdr's requests and the resume
 scripts of the subagents extension say what happened. The moments come from a seed that is printed:

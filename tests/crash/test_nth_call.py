@@ -1,4 +1,4 @@
-"""Fail at the Nth call (DESIGN section 7): each call of each story fails in every way, once and from then on.
+"""Fail at the Nth call: each call of each story fails in every way, once and from then on.
 
 A story is told again and again, with N = 1, 2, … until it no longer has an Nth call. Told with a run that is stranded it
 must come to its end; told with one that differs in a single thing nothing may be done, whatever cannot be seen.

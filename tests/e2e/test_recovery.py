@@ -1,4 +1,4 @@
-"""The stories of spec/1 with the real pi in real terminals, each from its start to the result in the launcher."""
+"""The stories of recovery with the real pi in real terminals, each from its start to the result in the launcher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec/1: whether a restart cut a child's turn in the middle, for every way a session file can end."""
+"""Whether a restart cut a child's turn in the middle, for every way a session file can end."""
 
 from __future__ import annotations
 

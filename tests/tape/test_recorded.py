@@ -1,4 +1,4 @@
-"""The recorded scenes come out as the specification says."""
+"""The recorded scenes come out as docs/design.md says."""
 
 from __future__ import annotations
 

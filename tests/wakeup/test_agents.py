@@ -31,7 +31,7 @@ agents:
 """
 
 
-def test_an_entry_has_everything_the_specification_names() -> None:
+def test_an_entry_has_everything_that_an_agent_is_told_by() -> None:
     researcher, coder = parse(PATH, WHOLE)
     assert (researcher.name, researcher.slug, researcher.title) == (
         "researcher",

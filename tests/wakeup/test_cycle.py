@@ -47,7 +47,7 @@ def history(database: Database) -> list[str]:
         return [event.event for event in events.history(connection, 1000)]
 
 
-def test_the_steps_are_the_nine_of_the_specification() -> None:
+def test_the_steps_are_these_nine() -> None:
     assert [step.label for step in STEPS] == [
         "1. Identity", "2. Approvals", "3. Fetch tasks", "4. Select work", "5. Checkout", "6. Understand",
         "7. Execute", "8. Update", "9. Delegate",

@@ -32,7 +32,7 @@ TEAM = (
 WARN = Response(OnStall.WARN, "warn")
 
 
-def test_the_health_table_is_that_of_the_specification() -> None:
+def test_the_health_table_has_these_columns_and_words() -> None:
     table = markdown_table(report.HEALTH_COLUMNS, map(report.health_row, TEAM)).splitlines()
     assert report.HEALTH_HEADING == "## Agent Health — All Agents"
     assert table[0] == "| Agent | Status | Last Heartbeat | Current Task | Budget Used |"
@@ -44,13 +44,13 @@ def test_the_health_table_is_that_of_the_specification() -> None:
     ]
 
 
-def test_the_alert_is_that_of_the_specification() -> None:
+def test_the_alert_is_these_lines() -> None:
     assert report.alert(TEAM[2], WARN) == (
         "- analyst: STALLED (exceeded 180s timeout). Last activity: writing to processed/report.md. Action: warn."
     )
 
 
-def test_the_cycle_table_is_that_of_the_specification() -> None:
+def test_the_cycle_table_has_these_columns_and_words() -> None:
     rows = [
         Row("1. Identity", "done", "researcher / Market Analyst / scope: read-only"),
         Row("4. Select work", "done", 'task-d4e5: "Analyze competitor pricing" (priority: high)'),

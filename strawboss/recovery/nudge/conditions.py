@@ -1,4 +1,4 @@
-"""When a child has finished and nobody was told: the conditions of spec/1, first part, in order of cost."""
+"""When a child has finished and nobody was told: the conditions, in order of cost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def has_no_closing(facts: Facts) -> Said:
 
 @condition("it has finished")
 def has_finished(facts: Facts) -> Said:
-    """spec/1: "It has finished": it ended its turn and waits. `input` may follow without a change of phase."""
+    """It ended its turn and waits. `input` may follow without a change of phase."""
     activity = facts.activity
     if isinstance(activity, Unknown):
         return unknown(activity)
@@ -57,7 +57,7 @@ def has_a_pane(facts: Facts) -> Said:
 
 @condition("herdr says its pi is idle")
 def pane_is_idle(facts: Facts) -> Said:
-    """spec/1: its pane runs pi, and herdr says done or idle."""
+    """Its pane runs pi, and herdr says done or idle."""
     if facts.pane is None:
         return unknown("its pane is not known")
     if facts.pane.agent != "pi":
@@ -94,7 +94,7 @@ BY_PROCESSES: Conditions = (
 BY_WITNESSES: Conditions = (session_file_is_readable, is_not_forked, stands_still)
 CONDITIONS = BY_FILES + BY_ROSTER + BY_PANES + BY_PROCESSES + BY_WITNESSES
 
-# spec/1, "given up on after four looks": what these say counts, a busy or unreachable world does not.
+# What these say counts as a miss, a busy or unreachable world does not.
 COUNTED: Conditions = (has_a_pane, runs_its_script, has_a_session)
 
 

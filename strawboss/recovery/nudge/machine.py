@@ -9,9 +9,7 @@ from strawboss.recovery.known import Known
 from strawboss.recovery.proof import PROVING, Stage, Table
 
 NAME = "nudge"
-LAST_MISS = (
-    4  # looks without pane, script or intercom session; given up until the next session start (spec/1)
-)
+LAST_MISS = 4  # looks without pane, script or intercom session; given up until the next session start
 
 
 class State(StrEnum):

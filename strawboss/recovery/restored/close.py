@@ -1,4 +1,4 @@
-"""Close a restored pane, and only that pane, and see that it is gone (spec/1, "Then, in this order")."""
+"""Close a restored pane, and only that pane, and see that it is gone (docs/design.md#the-restored-case)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _close_and_wait(known: Known, run: str, pane: Pane, turn: Turn) -> Commands:
 
 
 def _wait_until_gone(facts: Facts, pane: Pane) -> Generator[Command, Any, bool | Unknown]:
-    """Poll the list for five seconds. An ok reply is no effect (R24), and a server-side wait could hang (R14)."""
+    """Poll the list for `GONE_SECONDS`. An ok reply is no effect (R24), and a server-side wait could hang (R14)."""
     started: float = yield Pause(0)
     while True:
         panes: Panes | Unknown = yield ListPanes()

@@ -1,4 +1,4 @@
-"""When a herdr restore brought a run back as a plain pi: the conditions of spec/1, second part, in order of cost."""
+"""When a herdr restore brought a run back as a plain pi: the conditions, in order of cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_on(facts: Facts) -> Said:
 
 @condition("the launcher is neither a tower nor a subagent")
 def launcher_may(facts: Facts) -> Said:
-    """spec/1: a tower does none of this, nor does a session that is a restored subagent itself."""
+    """A tower does none of this, nor does a session that is a restored subagent itself."""
     if facts.launcher.tower:
         return no("it is a tower")
     if facts.launcher.nested:
@@ -39,7 +39,7 @@ def launcher_may(facts: Facts) -> Said:
 
 @condition("the process list can prove a plain pi")
 def platform_can_prove(facts: Facts) -> Said:
-    """spec/1: on Windows the process list cannot prove the absence of the script."""
+    """On Windows the process list cannot prove the absence of the script."""
     if facts.launcher.platform == "win32":
         return unknown("on Windows herdr lists one process only")
     return YES
@@ -47,7 +47,7 @@ def platform_can_prove(facts: Facts) -> Said:
 
 @condition("it never ended")
 def has_never_ended(facts: Facts) -> Said:
-    """spec/1: "It never ended": no `<session>.exit` beside its session file."""
+    """No `<session>.exit` beside its session file."""
     if isinstance(facts.files.ended, Unknown):
         return unknown(facts.files.ended)
     return no("ended: its exit sidecar is there") if facts.files.ended else YES
@@ -66,7 +66,7 @@ def has_something_left(facts: Facts) -> Said:
 
 @condition("it was seen running its launch script")
 def was_seen_running(facts: Facts) -> Said:
-    """spec/1: a run never seen running is unknown, and unknown is never closed."""
+    """A run never seen running is unknown, and unknown is never closed."""
     return YES if facts.keys.terminal else unknown("it was never seen running")
 
 
@@ -107,7 +107,7 @@ def pane_is_an_idle_pi(facts: Facts) -> Said:
 
 @condition("a restore happened")
 def restore_happened(facts: Facts) -> Said:
-    """spec/1: "A restore happened": a restored pane has a new terminal under the same pane id."""
+    """A restored pane has a new terminal under the same pane id."""
     pane = facts.launch_pane
     if pane is None or pane.terminal is None:
         return unknown("herdr reports no terminal id")
@@ -122,7 +122,7 @@ def restore_happened(facts: Facts) -> Said:
 
 @condition("only a plain pi runs there")
 def pane_is_plain(facts: Facts) -> Said:
-    """spec/1: "Nothing else runs there": one pi, and no process with a launch or resume script or unreadable argv."""
+    """One pi, and no process with a launch or resume script or unreadable argv."""
     if isinstance(facts.processes, Unknown):
         return unknown(facts.processes)
     if any(names_a_script(process) for process in facts.processes):

@@ -1,4 +1,4 @@
-"""A step that fails is shown as a warning, recorded as gaveUp, and not tried again (spec/1)."""
+"""A step that fails is shown as a warning, recorded as gaveUp, and not tried again."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ from strawboss.recovery.known import Known
 from strawboss.recovery.proof import PROVING, Finding, Stage, Table
 
 NAME = "restored"
-LAST_MISS = 8  # looks without a restored pane; given up until the next session start (spec/1)
-REACH_LOOKS = 4  # looks for a worktree child to become reachable over intercom (spec/1)
-PUTS = 3  # of the launcher's message: the first, and twice again when the session dropped it
-GONE_SECONDS = 5.0  # to wait for a closed pane to be gone (spec/1)
+LAST_MISS = 8  # looks without a restored pane; given up until the next session start
+REACH_LOOKS = 4  # looks for a worktree child to become reachable over intercom
+PUTS = 3  # times that the launcher's message is put: again only when the session dropped it
+GONE_SECONDS = 5.0  # to wait for a closed pane to be gone
 POLL_SECONDS = 0.25  # between two looks whether it is
 
 

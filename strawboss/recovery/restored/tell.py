@@ -1,4 +1,4 @@
-"""The one message the launcher gets; `resumed` once the session has taken it (spec/1)."""
+"""The one message the launcher gets; `resumed` once the session has taken it."""
 
 from __future__ import annotations
 

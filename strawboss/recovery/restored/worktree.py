@@ -48,7 +48,7 @@ def go_on_continued(known: Known, run: str) -> Commands:
 
 
 def _out_of_reach(known: Known, run: str, turn: Turn, why: str) -> None:
-    """spec/1: looked at again at the next looks, four at most; then the launcher is told."""
+    """Looked at again at the next looks, `REACH_LOOKS` in all; then the launcher is told."""
     looks = known.runs[run].handing.unreachable + 1
     if looks < REACH_LOOKS:
         step(known, run, Event.NOT_REACHABLE)

@@ -1,4 +1,4 @@
-"""Which tasks are available to whom (spec/3, step 3), and which have worn out too many cycles."""
+"""Which tasks are available to whom (docs/wakeup.md#the-cycle), and which have worn out too many cycles."""
 
 from __future__ import annotations
 

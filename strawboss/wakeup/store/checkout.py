@@ -27,7 +27,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """The 409 of spec/3 step 5: somebody was faster, or the task is not to be had at all."""
+    """The 409 of step 5: somebody was faster, or the task is not to be had at all."""
 
     task: str
     why: str

@@ -1,4 +1,4 @@
-"""The last heartbeat of every agent, where each machine that shares the store can see it (spec/3, "Ping")."""
+"""The last heartbeat of every agent, where each machine that shares the store can see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec/1, first part: when a finished child is asked for its report."""
+"""When a finished child is asked for its report."""
 
 from __future__ import annotations
 

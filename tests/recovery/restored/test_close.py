@@ -1,4 +1,4 @@
-"""spec/1, "Then, in this order": closing, close, gone within five seconds, message, resumed."""
+"""In this order: closing, close, gone in time, message, resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec/1, second part: when a run counts as brought back plain by a herdr restore."""
+"""When a run counts as brought back plain by a herdr restore."""
 
 from __future__ import annotations
 

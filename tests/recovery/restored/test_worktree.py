@@ -1,4 +1,4 @@
-"""spec/1: a managed-worktree run is never closed, told at most once a restore, and handed over either way."""
+"""A managed-worktree run is never closed, told at most once a restore, and handed over either way."""
 
 from __future__ import annotations
 
