@@ -24,7 +24,7 @@ from strawboss.wakeup.cycle import LONG_STEP, Rhythm, Row, Show, is_open, run_cy
 from strawboss.wakeup.inspection import Inspection
 from strawboss.wakeup.monitor import MonitorLook
 from strawboss.wakeup.responses import OnStall
-from strawboss.wakeup.steps import Context
+from strawboss.wakeup.step import Context
 from strawboss.wakeup.store import events
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.errors import StoreError

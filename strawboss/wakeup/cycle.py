@@ -17,7 +17,7 @@ from strawboss.wakeup import steps
 from strawboss.wakeup.abandoned import INTERRUPTED, StillRunningError, close, host, recover
 from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.keep_alive import KeepAlive
-from strawboss.wakeup.steps import Context, Noticed, Outcome, Turn
+from strawboss.wakeup.step import Context, Noticed, Outcome, Turn
 from strawboss.wakeup.store import approvals, cycles, events, inbox
 from strawboss.wakeup.store.available import available
 from strawboss.wakeup.store.changes import listening

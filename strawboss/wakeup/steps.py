@@ -7,8 +7,6 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,15 +16,13 @@ from strawboss.system.directories import state_directory
 from strawboss.system.process_identity import ProcessIdentity, here
 from strawboss.wakeup import confine, selection
 from strawboss.wakeup import context as reading
-from strawboss.wakeup.agents import Agent, Registry
-from strawboss.wakeup.context import ContextError, Understanding
+from strawboss.wakeup.agents import Agent
+from strawboss.wakeup.context import ContextError
 from strawboss.wakeup.execute import Ended, Execution, Order, execute
-from strawboss.wakeup.keep_alive import SUPERSEDED, KeepAlive
-from strawboss.wakeup.selection import Score
+from strawboss.wakeup.keep_alive import SUPERSEDED
+from strawboss.wakeup.step import Context, Noticed, Outcome, Turn
 from strawboss.wakeup.store import approvals, available, budgets, checkout, cycles, inbox, tasks
-from strawboss.wakeup.store.checkout import Conflict, Lease
-from strawboss.wakeup.store.cycles import Cycle
-from strawboss.wakeup.store.database import Database
+from strawboss.wakeup.store.checkout import Conflict
 from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.tasks import Status, Task
 
@@ -34,68 +30,6 @@ from strawboss.wakeup.store.tasks import Status, Task
 OWN_VARIABLES = ("STRAWBOSS_AGENT", "STRAWBOSS_TASK", "STRAWBOSS_CYCLE", "STRAWBOSS_SCOPE")
 RETRY_SECONDS = 1.0
 T = TypeVar("T")
-
-
-class Turn(Enum):
-    """Where the cycle goes after a step."""
-
-    NEXT = "the next step"
-    SELECT = "back to step 4"
-    FETCH = "back to step 3"
-    END = "the cycle is over"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """`status` as the table shows it: done, failed, conflict."""
-
-    status: str
-    detail: str
-    turn: Turn = Turn.NEXT
-
-
-@dataclass(frozen=True, slots=True)
-class Noticed:
-    """What a cycle has seen before it ended: the available tasks, and the number of the newest message."""
-
-    tasks: frozenset[str]
-    message: int
-
-
-@dataclass(slots=True)
-class Context:
-    """What the steps know and learn. The second half is about the task in hand and starts anew with each."""
-
-    agent: Agent
-    registry: Registry
-    database: Database
-    cycle: Cycle
-    keep_alive: KeepAlive
-    candidates: list[Score] = field(default_factory=list)
-    noticed: Noticed | None = None
-    task: Task | None = None
-    lease: Lease | None = None
-    known: Understanding | None = None
-    execution: Execution | None = None
-
-    def notice(self, found: list[Task]) -> None:
-        """These tasks need no waking for any more."""
-        before = self.noticed or Noticed(frozenset(), 0)
-        self.noticed = replace(before, tasks=frozenset(task.id for task in found))
-
-    def forget_task(self) -> None:
-        """The next one starts with nothing known."""
-        self.task = self.lease = self.known = self.execution = None
-
-    @property
-    def chosen(self) -> Task:
-        assert self.task is not None
-        return self.task
-
-    @property
-    def lock(self) -> Lease:
-        assert self.lease is not None
-        return self.lease
 
 
 def identity(context: Context) -> Outcome:

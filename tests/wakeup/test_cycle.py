@@ -16,7 +16,7 @@ from strawboss.wakeup.abandoned import StillRunningError, host
 from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.cycle import STEPS, Rhythm, Row, run_cycle, woken
 from strawboss.wakeup.keep_alive import record_file
-from strawboss.wakeup.steps import Outcome, Turn
+from strawboss.wakeup.step import Outcome, Turn
 from strawboss.wakeup.store import cycles, events, tasks
 from strawboss.wakeup.store.database import Database, open_database
 from strawboss.wakeup.store.errors import StoreError

@@ -13,7 +13,7 @@ from strawboss.wakeup import steps
 from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.cycle import Rhythm, woken
 from strawboss.wakeup.execute import Ended, Execution
-from strawboss.wakeup.steps import Context, Turn
+from strawboss.wakeup.step import Context, Turn
 from strawboss.wakeup.store import approvals, budgets, cycles, inbox, tasks
 from strawboss.wakeup.store.approvals import Decision
 from strawboss.wakeup.store.database import Database
