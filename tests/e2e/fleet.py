@@ -266,18 +266,21 @@ class Fleet:
         """Every pane is hung up and comes back. A pi that is slow to quit would still meet the new server and close
         its children's panes there, as a pi does at a quit; a person who restarts herdr is slower than that."""
         if kill:
-            self.wait_for(self._is_saved, what="herdr to save its panes")
+            self.wait_for(self.is_saved, what="herdr to save its panes")
             self.herdr.kill()
         else:
             self.herdr.stop()
         self.wait_for(lambda: not self._living_pis(), what="every pi to end")
         self.herdr.start()
 
-    def _is_saved(self) -> bool:
-        """The folder of a herdr that was built for debugging has another name."""
-        saved = "".join(file.read_text() for file in self.herdr.root.glob("config/*/session.json"))
+    @property
+    def saved(self) -> str:
+        """What herdr would bring back. The folder of one that was built for debugging has another name."""
+        return "".join(file.read_text() for file in self.herdr.root.glob("config/*/session.json"))
+
+    def is_saved(self) -> bool:
         sessions = [pane.get("agent_session") for pane in self.herdr.panes().values()]
-        return all(session["value"] in saved for session in sessions if session)
+        return all(session["value"] in self.saved for session in sessions if session)
 
     def _living_pis(self) -> list[int]:
         return [pid for pid in self.herdr.leftovers() if _title(pid) == "pi"]

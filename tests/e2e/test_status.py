@@ -6,12 +6,16 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import msgspec
 import pytest
 from e2e.fleet import Child, Fleet, Launcher, Session
 from e2e.terminal import COLUMNS, Terminal
 
+from strawboss.herdr import installation
+from strawboss.herdr.installation import PLUGIN
 from strawboss.overview.report import Launcher as Shown
 from strawboss.overview.report import Status
 
@@ -26,16 +30,11 @@ def fleet() -> Iterator[Fleet]:
 
 
 def test_it_says_the_right_thing_before_during_and_after_herdr_is_killed(fleet: Fleet) -> None:
-    launchers = [fleet.launch() for _ in range(3)]
-    started = [
-        [launcher.spawn(f"{name}{number}", "SLEEP 300\nSAY never said") for name in ("Ada", "Ben")]
-        for number, launcher in enumerate(launchers, 1)
-    ]
-    children = {launcher.id: ran for launcher, ran in zip(launchers, started, strict=True)}
-    for launcher in launchers:
-        for child in children[launcher.id]:
-            fleet.wait_for(lambda: Session(child.session).tool_calls("bash"), what="its tool call")  # noqa: B023
-        fleet.wait_for(lambda: len(launcher.written("seen")) == 2, what="both runs to be noted")  # noqa: B023
+    with ThreadPoolExecutor() as pool:
+        started = list(pool.map(lambda number: launched(fleet, number), (1, 2, 3)))
+    launchers = [launcher for launcher, _ in started]
+    children = {launcher.id: ran for launcher, ran in started}
+    installation.install(fleet.herdr.env, fleet.root / "plugin", sys.executable)
 
     told, code = asked(fleet)
     assert (code, told.needs_you) == (0, 0)
@@ -51,9 +50,7 @@ def test_it_says_the_right_thing_before_during_and_after_herdr_is_killed(fleet: 
     *back, gone = launchers
     gone.crash()
     fleet.herdr.request("pane.close", pane_id=gone.pane)
-    fleet.wait_for(
-        lambda: str(gone.file) not in saved(fleet), what="herdr to forget the session that is gone"
-    )
+    fleet.wait_for(lambda: fleet.is_saved() and str(gone.file) not in fleet.saved, what="herdr to save that")
     fleet.herdr.kill()
     fleet.wait_for(lambda: not fleet._living_pis(), what="every pi to end")
     told, code = asked(fleet)
@@ -82,6 +79,8 @@ def test_it_says_the_right_thing_before_during_and_after_herdr_is_killed(fleet: 
     assert lines[0] == "strawboss: 2 need you, 4 recovered in the last 24 hours"
     assert_whole(lines, [child for ran in children.values() for child in ran])
 
+    assert announced(fleet) == ["4 runs recovered, 2 need you\n"]
+
     pane = fleet.herdr.workspace(fleet.home)
     fleet.herdr.run(pane, by_session[gone.id].needs_you[0].command)
     for child in children[gone.id]:
@@ -89,8 +88,25 @@ def test_it_says_the_right_thing_before_during_and_after_herdr_is_killed(fleet: 
     fleet.wait_for(lambda: asked(fleet)[1] == 0, what="its runs to be seen to")
 
 
-def saved(fleet: Fleet) -> str:
-    return "".join(file.read_text() for file in fleet.herdr.root.glob("config/*/session.json"))
+def launched(fleet: Fleet, number: int) -> tuple[Launcher, list[Child]]:
+    """A launcher with two children at work, all noted."""
+    launcher = fleet.launch()
+    ran = [launcher.spawn(f"{name}{number}", "SLEEP 300\nSAY never said") for name in ("Ada", "Ben")]
+    for child in ran:
+        fleet.wait_for(lambda: Session(child.session).tool_calls("bash"), what="its tool call")  # noqa: B023
+    fleet.wait_for(lambda: len(launcher.written("seen")) == 2, what="both runs to be noted")
+    return launcher, ran
+
+
+def announced(fleet: Fleet) -> list[str]:
+    """What the plugin has shown since herdr has started, once it has settled."""
+
+    def logs() -> list[dict[str, Any]]:
+        listed: list[dict[str, Any]] = fleet.herdr.request("plugin.log.list", plugin_id=PLUGIN)["logs"]
+        return listed
+
+    fleet.wait_for(lambda: {log["status"] for log in logs()} == {"succeeded"}, what="the notification")
+    return [log["stdout"] for log in logs()]
 
 
 def asked(fleet: Fleet) -> tuple[Status, int]:
