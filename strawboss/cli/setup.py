@@ -8,7 +8,8 @@ import sys
 import click
 import msgspec
 
-from strawboss.doctor import Finding, Health, examine
+from strawboss.doctor.examine import examine
+from strawboss.doctor.finding import Finding, Health
 from strawboss.herdr import installation as plugin
 from strawboss.herdr.command import HerdrCommandError
 from strawboss.pi import installation
