@@ -11,7 +11,8 @@ import json
 import os
 import re
 import traceback
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,11 +42,16 @@ LAUNCHER_PID, CHILD_PID = 3_999_999, 4_000_000
 WALL = 1_796_161_700.0
 TO_RESUME = re.compile(r"^- run (\S+) .*?: subagent_resume \{", re.MULTILINE)
 GIVE_UPS = ("gave up on", "could not ask", "could not put", "took that back", "did not come back")
-END_KEYS = frozenset({"nudged", "resumed", "gaveUp"})
 RUNNING_LOOKS = 2  # while the child is at work and tracked
 LOOKS_AFTER_THE_END = 2
 SILENCE_SECONDS = 120.0  # after so long a process is off, or waits for what does not come
 LATE_SECONDS = 6.0  # longer than an answer is waited for
+
+
+def is_end(keys: Iterable[str]) -> bool:
+    """Whether nothing more is to be done for the run with these keys: what was taken back is still to be done."""
+    counts = Counter(keys)
+    return counts["nudged"] > counts["unnudged"] or bool(counts["resumed"] or counts["gaveUp"])
 
 
 class Clock:
@@ -259,7 +265,7 @@ class World:
 
     @property
     def is_final(self) -> bool:
-        return bool(END_KEYS & set(self.disk.keys()))
+        return is_end(self.disk.keys())
 
     @property
     def is_over(self) -> bool:
