@@ -77,6 +77,9 @@ def _row(one: Agent) -> tuple[str, ...]:
 @click.option("--system-prompt", default="")
 @click.option("--command", required=True, help='Such as: pi --mode json --system-prompt "{system_prompt}"')
 @click.option("--pty", is_flag=True, help="Run the command in a terminal of its own.")
+@click.option(
+    "--quiet-ok", is_flag=True, help="Its command says nothing for long by nature: that is no stall."
+)
 @click.option("--time-limit", default="1h", show_default=True)
 @click.option("--budget", type=click.IntRange(0), help="Tokens it may use.  [default: no limit]")
 def add(name: str, capabilities: tuple[str, ...], workspace: str, **fields: object) -> None:

@@ -53,6 +53,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "checkout": "tasks",
         "release": "tasks",
         "delegate": "tasks",
+        "store": "store",
     },
 }
 COMMANDS = {name: module for section in SECTIONS.values() for name, module in section.items()}

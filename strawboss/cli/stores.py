@@ -20,10 +20,10 @@ PERSON = "boss"
 
 
 @contextmanager
-def opened() -> Iterator[Database]:
+def opened(*, create: bool = False) -> Iterator[Database]:
     """The task store, with its refusals and failures as one line each."""
     try:
-        database = open_database()
+        database = open_database(create=create)
         try:
             yield database
         finally:

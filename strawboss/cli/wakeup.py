@@ -123,12 +123,11 @@ def _cycle(database: Database, rhythm: Rhythm, agent: Agent, as_json: bool) -> i
     signal.signal(signal.SIGTERM, _leave)
     signal.signal(signal.SIGHUP, _leave)
     try:
-        with woken(agent, registry(), database, rhythm) as context:
-            code = _one_cycle(context, as_json)
-            while rhythm.every is not None and is_open(context):
-                wait_for_work(context, rhythm.every)
-                code = _one_cycle(context, as_json)
-            return code
+        while True:
+            code = _awake(database, rhythm, agent, as_json)
+            if rhythm.every is None:
+                return code
+            # It was closed by others, who thought its host gone: it is not, so it begins anew.
     except StillRunningError as error:
         return _refused(f"strawboss heartbeat: {error}", as_json)
 
@@ -138,6 +137,16 @@ def _refused(why: str, as_json: bool) -> int:
         click.echo(json.dumps(report.refusal_json(why), ensure_ascii=False))
     complain(why)
     return 1
+
+
+def _awake(database: Database, rhythm: Rhythm, agent: Agent, as_json: bool) -> int:
+    """One wake-up: one cycle, or one after the other until somebody closes it."""
+    with woken(agent, registry(), database, rhythm) as context:
+        code = _one_cycle(context, as_json)
+        while rhythm.every is not None and is_open(context):
+            wait_for_work(context, rhythm.every)
+            code = _one_cycle(context, as_json)
+        return code
 
 
 def _leave(number: int, _frame: object) -> None:
@@ -153,7 +162,7 @@ def _one_cycle(context: Context, as_json: bool) -> int:
     except StoreError as error:
         if context.cycle.every is None:
             raise
-        return _refused(f"the task store: {error}; trying again in {context.cycle.every:.0f}s", as_json)
+        return _refused(f"the task store: {error}; trying again as soon as it is back", as_json)
     if as_json:
         click.echo(json.dumps(report.cycle_json(agent.name, agent.slug, rows), ensure_ascii=False))
     return 1 if any(row.status == "failed" for row in rows) else 0

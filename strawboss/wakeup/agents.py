@@ -5,9 +5,11 @@ Source: docs/wakeup.md#the-agent-registry.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
+import unicodedata
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,8 +17,11 @@ from typing import Annotated, Literal
 import msgspec
 import yaml
 
+from strawboss.heartbeat.layout import SLUG_RULE, is_safe_slug
+from strawboss.system import yaml_lines
 from strawboss.system.directories import config_directory, state_directory
 from strawboss.system.files import make_private_directory, write_atomically
+from strawboss.system.yaml_lines import Lined, TwiceError
 
 # Far more than a thousand agents with long prompts; a bigger file is a mistake.
 LARGEST_REGISTRY = 16 << 20
@@ -26,18 +31,24 @@ SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 # How a command gets its prompt; without one of these it comes on standard input.
 PROMPT_PLACEHOLDERS = ("{prompt}", "{prompt_file}")
 
-# Names become file names and parts of lines that people read.
-Slug = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")]
+# Names become file names and parts of lines that people read: 64 letters of any script, and no more bytes than fit.
+LONGEST_NAME, MOST_NAME_BYTES = 64, 200
+NAME_RULE = "write at most 64 letters, digits, - and _, the first one a letter or digit"
 Level = Annotated[int, msgspec.Meta(ge=1, le=5)]
 Tokens = Annotated[int, msgspec.Meta(ge=0)]
 Permission = Literal["delegate", "approve"]
 
-# libyaml where PyYAML was built with it: a registry of a thousand agents in a tenth of the time.
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
 
 class RegistryError(Exception):
     """The registry cannot be used; `str()` is one line that names file and place."""
+
+
+def is_name(text: str) -> bool:
+    """Letters and their marks, digits, `-` and `_`; in one spelling only, where Unicode has two for the same letters."""
+    kinds = [unicodedata.category(letter)[0] for letter in text]
+    plain = all(kind in "LMN" or letter in "-_" for letter, kind in zip(text, kinds, strict=True))
+    short = 0 < len(text) <= LONGEST_NAME and len(text.encode(errors="replace")) <= MOST_NAME_BYTES
+    return plain and short and kinds[0] in "LN" and unicodedata.is_normalized("NFC", text)
 
 
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -47,8 +58,8 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     `quiet_ok`: its command says nothing for long by nature; its silence is no stall.
     """
 
-    name: Slug
-    id: Slug = ""
+    name: str
+    id: str = ""
     role: str = ""
     title: str = ""
     capabilities: list[str] | dict[str, Level] = msgspec.field(default_factory=list)
@@ -63,7 +74,12 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     budget: Tokens | None = None
 
     def __post_init__(self) -> None:
-        if DURATION.fullmatch(self.time_limit) is None:
+        if not is_name(self.name):
+            raise ValueError(f"name {self.name!r} cannot be one; {NAME_RULE}")
+        if not is_safe_slug(self.slug):
+            raise ValueError(f"id {self.id!r} cannot be a file name; use {SLUG_RULE}")
+        match = DURATION.fullmatch(self.time_limit)
+        if match is None or float(match[1]) == 0:
             raise ValueError(f"time_limit {self.time_limit!r} is not a duration; write for example 30m or 2h")
         try:
             argv = self.argv
@@ -76,8 +92,9 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     @property
     def slug(self) -> str:
-        """The id, which names its heartbeat file."""
-        return self.id or f"agent-{self.name}"
+        """The id, which names its heartbeat file: ASCII, as the heartbeat contract has it."""
+        digest = hashlib.sha256(self.name.encode()).hexdigest()[:8]
+        return self.id or f"agent-{self.name if self.name.isascii() else digest}"
 
     @property
     def levels(self) -> dict[str, int]:
@@ -138,12 +155,18 @@ def load(path: Path | None = None) -> Registry:
 def parse(path: Path, text: str) -> tuple[Agent, ...]:
     """The agents of a registry's text. Raises RegistryError, naming `path` and the place in it."""
     try:
-        content = yaml.load(text, Loader=_Loader)  # noqa: S506 - one of the two safe loaders
-        agents = msgspec.convert({} if content is None else content, _File).agents
+        content = yaml_lines.load(text)
+    except TwiceError as twice:
+        words = f"line {twice.second}: {twice.key!r} is there twice, first in line {twice.first}; keep one of them"
+        raise RegistryError(f"{path}: {words}") from None
     except yaml.YAMLError as error:
         raise RegistryError(f"{path}: {_yaml_complaint(error)}") from None
+    except (ValueError, RecursionError) as error:
+        raise RegistryError(f"{path}: the file: {error}") from None
+    try:
+        agents = msgspec.convert({} if content.value is None else content.value, _File).agents
     except (msgspec.ValidationError, RecursionError) as error:
-        raise RegistryError(f"{path}: {_place(error)}") from None
+        raise RegistryError(f"{path}: {_place(error, content)}") from None
     _unique(path, [agent.name for agent in agents], "name")
     _unique(path, [agent.slug for agent in agents], "id")
     return tuple(agents)
@@ -185,10 +208,14 @@ def _yaml_complaint(error: yaml.YAMLError) -> str:
     return f"not YAML: {where}{getattr(error, 'problem', None) or 'cannot be read'}"
 
 
-def _place(error: Exception) -> str:
-    # msgspec writes "Expected `int`, got `str` - at `$.agents[2].budget`"; the place first reads better.
+def _place(error: Exception, content: Lined) -> str:
+    # msgspec writes "Expected `int`, got `str` - at `$.agents[2].budget`"; the place first reads better. Its words for a
+    # whole entry begin with the key, or have it between backticks.
     complaint, _, place = str(error).partition(" - at `$")
-    return f"{place.strip('.`') or 'the file'}: {complaint}"
+    place = place.strip(".`")
+    key = re.search(r"field `(\w+)`", complaint) or re.match(r"(\w+)", complaint)
+    line = content.line(place, key[1] if key else "")
+    return f"line {line}: {place or 'the file'}: {complaint}"
 
 
 def _unique(path: Path, values: list[str], what: str) -> None:

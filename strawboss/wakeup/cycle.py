@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from filelock import FileLock, Timeout
+from sqlalchemy import Connection
 
 from strawboss.system.directories import state_directory
 from strawboss.system.files import FILE_MODE, make_private_directory
@@ -18,9 +19,10 @@ from strawboss.wakeup.abandoned import INTERRUPTED, StillRunningError, close, ho
 from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.keep_alive import KeepAlive
 from strawboss.wakeup.step import Context, Noticed, Outcome, Turn
+from strawboss.wakeup.steps import RETRY_SECONDS, persistently
 from strawboss.wakeup.store import approvals, cycles, events, inbox
 from strawboss.wakeup.store.available import available
-from strawboss.wakeup.store.changes import listening
+from strawboss.wakeup.store.changes import Changed, listening
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.errors import StoreError
 
@@ -134,7 +136,12 @@ def _put_to_bed(context: Context, outcome: str) -> None:
 
 
 def run_cycle(context: Context, show: Show) -> list[Row]:
-    """Go through the steps until there is no more work; returns the finished rows. Raises StoreError."""
+    """Go through the steps until there is no more work; returns the finished rows.
+
+    Raises StoreError: what the cycle had in hand is given back by the next one, which has a reason to begin soon.
+    """
+    context.broken_off = True
+    context.forget_task()
     rows: list[Row] = []
     position = 0
     while position < len(STEPS):
@@ -144,6 +151,7 @@ def run_cycle(context: Context, show: Show) -> list[Row]:
         if outcome.turn is Turn.FETCH:
             context.forget_task()
         position = GOES_TO.get(outcome.turn, position + 1)
+    context.broken_off = False
     return rows
 
 
@@ -159,18 +167,31 @@ def is_open(context: Context) -> bool:
 def wait_for_work(context: Context, seconds: float) -> None:
     """Between two cycles: awake, idle and beating, until there is work or `seconds` are over.
 
-    A store that is away is waited out.
+    A store that is away is waited out, and asked again as soon as it is back.
     """
     until = time.monotonic() + seconds
-    with suppress(StoreError), listening(context.database, context.agent.name) as changed:
-        while (left := until - time.monotonic()) > 0:
-            _beat_idly(context)
-            if has_news(context):
+    if context.broken_off:
+        _rest(context, seconds)
+    while (left := until - time.monotonic()) > 0:
+        try:
+            with listening(context.database, context.agent.name) as changed:
+                _until_news(context, changed, until)
                 return
-            changed(min(left, context.keep_alive.until_due))
+        except StoreError:
+            _rest(context, left)
+
+
+def _rest(context: Context, left: float) -> None:
+    _beat_idly(context)
+    time.sleep(min(left, RETRY_SECONDS, context.keep_alive.until_due))
+
+
+def _until_news(context: Context, changed: Changed, until: float) -> None:
     while (left := until - time.monotonic()) > 0:
         _beat_idly(context)
-        time.sleep(min(left, context.keep_alive.until_due))
+        if has_news(context):
+            return
+        changed(min(left, context.keep_alive.until_due))
 
 
 def _beat_idly(context: Context) -> None:
@@ -189,7 +210,7 @@ def has_news(context: Context) -> bool:
         decided = any(
             approvals.concerns(connection, one, agent.name) for one in approvals.decided(connection)
         )
-    noticed = context.noticed
+    noticed = Noticed(frozenset(), 0) if context.broken_off else context.noticed
     if noticed is None:  # its last cycle did not get that far, and would not get further now
         context.noticed = Noticed(frozenset(task.id for task in found), newest)
         return False
@@ -211,7 +232,13 @@ def _about(context: Context) -> str:
 
 
 def _record(context: Context, event: str, detail: str) -> None:
-    now, task = context.database.now(), context.task.id if context.task else None
-    with context.database.write() as connection:
+    def write(connection: Connection) -> None:
+        now, task = context.database.now(), context.task.id if context.task else None
         context.keep_alive.tell(connection)
         events.record(connection, context.agent.name, event, detail, now, cycle=context.cycle.id, task=task)
+
+    if context.execution is not None:  # there is a result to lose
+        persistently(context, write)
+        return
+    with context.database.write() as connection:
+        write(connection)

@@ -48,6 +48,7 @@ class KeepAlive:
     _progress: Progress | None = None
     _next: float = 0.0
     _held_until: float = 0.0
+    _away: str = ""  # why the last renewal failed
     _counted: int = 0
     _written: tuple[int, int] | None = field(default=None)
 
@@ -88,7 +89,7 @@ class KeepAlive:
     def hold(self, lease: Lease) -> None:
         """From now on keep this lock."""
         self.lease = lease
-        self._held_until = time.monotonic() + self.timeout
+        self._held_until, self._away = time.monotonic() + self.timeout, ""
         self._counted = 0
 
     def attend(self, command: ProcessIdentity | None) -> None:
@@ -106,6 +107,8 @@ class KeepAlive:
             return why
         if self._progress:
             self._progress.hear(listener.heard)
+        if why := self._out_of_time():
+            return why
         if time.monotonic() < self._next:
             return None
         self._look_for_progress()
@@ -143,16 +146,22 @@ class KeepAlive:
         return None
 
     def _renew(self) -> str | None:
+        began = time.monotonic()
         try:
             now = self.database.now()
             with self.database.write() as connection:
                 complaint = self._renewed(connection, now)
         except StoreError as error:
-            # The lock is ours until it runs out, and not a moment longer: another may have the task then.
-            gone = self.lease is not None and time.monotonic() >= self._held_until
-            return f"the task store is gone and the lock has run out: {error}" if gone else None
-        self._held_until = time.monotonic() + self.timeout
+            self._away = str(error)
+            return self._out_of_time()
+        self._held_until, self._away = began + self.timeout, ""
         return complaint
+
+    def _out_of_time(self) -> str | None:
+        # The lock is ours until it runs out, and not a moment longer: another may have the task then.
+        if not self._away or self.lease is None or time.monotonic() < self._held_until:
+            return None
+        return f"the task store is gone and the lock has run out: {self._away}"
 
     def _renewed(self, connection: Connection, now: float) -> str | None:
         if not cycles.is_open(connection, self.cycle):

@@ -49,11 +49,12 @@ def end_tree(roots: Iterable[ProcessIdentity], cycle: str, patience: float = TER
     return not tree(roots, cycle)
 
 
-def end_at_once(identity: ProcessIdentity) -> None:
-    """SIGKILL to that very process, without a word to say or a hand to move before it."""
+def end_at_once(identity: ProcessIdentity) -> bool:
+    """SIGKILL to that very process, without a word to say or a hand to move before it. False: it may be alive."""
     if liveness(identity) is Liveness.SAME:
         with suppress(psutil.Error):
             _signal([psutil.Process(identity.pid)], "kill", KILL_SECONDS)
+    return liveness(identity) in (Liveness.GONE, Liveness.OTHER)
 
 
 def cpu_seconds(roots: Iterable[ProcessIdentity], cycle: str) -> float:

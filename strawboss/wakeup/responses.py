@@ -214,8 +214,12 @@ def _end_processes(patient: Patient) -> None:
     roots = [cycle.process, *([cycle.command] if cycle.command else [])]
     if any(liveness(root) is Liveness.UNKNOWN for root in roots):
         raise FailedError(f"a process of {patient.name} cannot be seen from here; nothing was ended")
-    # The wake-up first and at once: it must neither take the end of its command for the end of the task nor go on.
-    end_at_once(cycle.process)
+    # The wake-up first and at once: it must neither take the end of its command for the end of the task nor go on. One
+    # that cannot be ended keeps its command.
+    if not end_at_once(cycle.process):
+        raise FailedError(
+            f"the wake-up of {patient.name} (pid {cycle.process.pid}) cannot be ended; nothing was"
+        )
     if not end_tree(roots, cycle.id):
         raise FailedError(f"a process of {patient.name} (pid {cycle.process.pid}) is still alive")
 

@@ -53,6 +53,7 @@ class Context:
     keep_alive: KeepAlive
     candidates: list[Score] = field(default_factory=list)
     noticed: Noticed | None = None
+    broken_off: bool = False  # its last cycle did not come to its end
     task: Task | None = None
     lease: Lease | None = None
     known: Understanding | None = None

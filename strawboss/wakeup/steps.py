@@ -92,6 +92,7 @@ def fetch(context: Context) -> Outcome:
     with context.database.write() as connection:
         if not cycles.is_open(connection, context.cycle.id):
             return Outcome("failed", SUPERSEDED, Turn.END)
+        _give_back(context, connection)
         available.block_worn_out(connection, now)
         count, found = available.available(connection, context.agent.name, context.agent.levels, now)
         used = budgets.used(connection, context.agent.name)
@@ -102,6 +103,14 @@ def fetch(context: Context) -> Outcome:
         detail = f"{_counted(count, 'available task')}, but the budget is used up ({used:,}/{context.agent.budget:,})"
         return Outcome("failed", detail, Turn.END)
     return Outcome("done", _counted(count, "available task"), Turn.NEXT if found else Turn.END)
+
+
+def _give_back(context: Context, connection: Connection) -> None:
+    # What a cycle had in hand when the store went away is no attempt of the agent's.
+    if lease := context.keep_alive.lease:
+        checkout.release(connection, lease.task, lease.token, counts=False)
+    context.keep_alive.let_go()
+    context.forget_task()
 
 
 def select(context: Context) -> Outcome:
@@ -182,9 +191,14 @@ def _order(context: Context) -> Order:
     )
 
 
+def output_directory() -> Path:
+    """Where the output of commands is kept."""
+    return state_directory() / "output"
+
+
 def output_file(cycle: str, task: str) -> Path:
-    """Where the output of a command is kept."""
-    return state_directory() / "output" / f"{task}-{cycle}.log"
+    """Where that of one command is."""
+    return output_directory() / f"{task}-{cycle}.log"
 
 
 def _environment(context: Context) -> dict[str, str]:
@@ -240,9 +254,22 @@ def _end_task(context: Context, status: Status, words: str) -> Outcome:
             inbox.mark_read(connection, list(context.known.messages), now)
         return outcome
 
-    outcome = _persistently(context, write)
+    outcome = persistently(context, write)
     context.keep_alive.let_go()
     return outcome
+
+
+def persistently(context: Context, write: Callable[[Connection], T]) -> T:
+    """A result is worth waiting for a store that is away, as long as the lock may still be ours. Raises StoreError."""
+    give_up = time.monotonic() + context.keep_alive.timeout
+    while True:
+        try:
+            with context.database.write() as connection:
+                return write(connection)
+        except StoreError:
+            if time.monotonic() > give_up:
+                raise
+            time.sleep(RETRY_SECONDS)
 
 
 def _written(context: Context, connection: Connection, status: Status, words: str, now: float) -> Outcome:
@@ -272,19 +299,6 @@ def _tell_parent(connection: Connection, task: Task, sender: str, words: str, no
         recipient = parent.finished_by or parent.lock_holder or parent.assignee or parent.created_by
     if recipient != sender:
         inbox.send(connection, recipient, sender, words, now, task.id)
-
-
-def _persistently(context: Context, write: Callable[[Connection], T]) -> T:
-    """A result is worth waiting for a store that is away, as long as the lock may still be ours."""
-    give_up = time.monotonic() + context.keep_alive.timeout
-    while True:
-        try:
-            with context.database.write() as connection:
-                return write(connection)
-        except StoreError:
-            if time.monotonic() > give_up:
-                raise
-            time.sleep(RETRY_SECONDS)
 
 
 def _counted(number: int, what: str) -> str:

@@ -68,9 +68,24 @@ def test_an_empty_registry_has_no_agents(text: str) -> None:
         ("agent: []", "unknown field `agent`"),
         ("agents: [{}]", "missing required field `name`"),
         ("agents: [{name: no}]", "agents[0].name: Expected `str`, got `bool`"),
-        ("agents: [{name: ''}]", "agents[0].name"),
-        ("agents: [{name: ../x}]", "agents[0].name"),
-        ("agents: [{name: 'a\n\n b'}]", "agents[0].name"),
+        ("agents: [{name: ''}]", "agents[0]: name '' cannot be one; write at most 64 letters"),
+        ("agents: [{name: ../x}]", "name '../x' cannot be one"),
+        ("agents: [{name: 'a\n\n b'}]", "name 'a\\nb' cannot be one"),
+        (
+            "agents:\n- name: a\n  id: b c",
+            "line 3: agents[0]: id 'b c' cannot be a file name; use 1 to 128 letters",
+        ),
+        (
+            "agents:\n- name: a\n- name: b\n  budget: 1\n  name: c",
+            "line 5: 'name' is there twice, first in line 3",
+        ),
+        ("agents: []\nagents: []", "line 2: 'agents' is there twice, first in line 1; keep one"),
+        (
+            "agents:\n- name: a\n  command: cat\n  time_limit: 0s",
+            "line 4: agents[0]: time_limit '0s' is not a duration",
+        ),
+        ("agents:\n- name: a\n  colour: red", "line 3: agents[0]: Object contains unknown field `colour`"),
+        ("agents:\n- name: a\n\n- name: b\n  budget: lots", "line 5: agents[1].budget: Expected `int"),
         ("agents: [{name: a, budget: lots}]", "agents[0].budget: Expected `int"),
         ("agents: [{name: a, budget: -1}]", "agents[0].budget"),
         ("agents: [{name: a, capabilities: {x: 6}}]", "agents[0].capabilities"),
@@ -96,6 +111,36 @@ def test_a_registry_that_cannot_be_used_says_where_in_one_line(text: str, compla
     assert complaint in str(caught.value)
     assert str(caught.value).startswith("agents.yaml: ")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [
+        ("Übersetzer", True),
+        ("研究員", True),
+        ("शोधकर्ता", True),  # its vowels are marks
+        ("agent_7-b", True),
+        ("7th", True),
+        ("a" * 64, True),
+        ("a" * 65, False),
+        ("語" * 64, True),
+        ("\U00020000" * 51, False),  # more bytes than a file name has room for
+        ("u\u0308ber", False),  # looks like über and is another file
+        ("\u0301a", False),
+        ("-a", False),
+        ("a.b", False),
+        ("a b", False),
+        ("🙂", False),
+        ("a\u202eb", False),
+        ("\udc80", False),
+    ],
+)
+def test_a_name_is_letters_of_any_script_in_one_spelling(name: str, fits: bool) -> None:
+    assert agents.is_name(name) is fits
+
+
+def test_an_agent_whose_name_is_not_ascii_has_an_id_that_is() -> None:
+    assert (Agent("研究員").slug, Agent("writer").slug) == ("agent-898c10f3", "agent-writer")
 
 
 def test_a_registry_that_is_not_there_is_empty_and_one_that_cannot_be_read_is_an_error(home: Path) -> None:

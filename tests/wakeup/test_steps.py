@@ -226,7 +226,7 @@ def test_a_result_waits_for_a_store_that_is_away(
     now = context.database.now()
     file.rename(home / "away")
     monkeypatch.setattr(steps.time, "sleep", lambda _: (home / "away").rename(file))
-    outcome = steps._persistently(context, lambda connection: tasks.find(connection, task).id)
+    outcome = steps.persistently(context, lambda connection: tasks.find(connection, task).id)
     assert (outcome, now > 0) == (task, True)
 
 

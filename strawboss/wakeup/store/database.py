@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import time
@@ -10,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError, SQLAlchemyError
@@ -26,6 +28,8 @@ BUSY_SECONDS = 30.0
 BETWEEN_SWITCHES = 0.01
 CONNECT_SECONDS = 5
 WRITES = "strawboss_writes"
+# What the pool has to say of connections that broke is said by us, in one line.
+logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,13 @@ class Database:
             return local_now(self.ahead)
         with self.read() as connection:
             return server_now(connection)
+
+    @property
+    def where(self) -> str:
+        """Its address as people may see it, without a password."""
+        url = self.engine.url
+        sqlite = url.get_backend_name() == "sqlite"
+        return unquote(str(url.database).removeprefix("file:")) if sqlite else repr(url)
 
     def close(self) -> None:
         self.engine.dispose()
@@ -100,11 +111,16 @@ def _parsed(url: str) -> URL:
 
 def _postgresql(url: URL) -> Engine:
     try:
-        engine = create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
+        from strawboss.wakeup.store.patience import KEEPALIVE, Impatient
+
+        engine = create_engine(
+            url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS, **KEEPALIVE}
+        )
     except (ImportError, NoSuchModuleError, TypeError):
         raise StoreError(
             "PostgreSQL needs its driver: pip install 'strawboss[postgres]', and postgresql+psycopg://"
         ) from None
+    event.listen(engine, "do_connect", lambda *told: Impatient.connect(*told[2], **told[3]))
     event.listen(engine, "connect", _wait_no_longer)
     return engine
 
