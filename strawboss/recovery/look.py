@@ -75,7 +75,7 @@ def look_at_runs(
 def _look(known: Known, registry: Registry) -> Commands:
     open_runs = [run for run, memory in known.runs.items() if _is_open(memory, run in registry)]
     for run in registry & known.runs.keys():
-        known.runs[run] = replace(known.runs[run].start_over(), obstacle=None, machine="")
+        known.runs[run] = known.runs[run].tracked()
     if not open_runs:
         return
     transcript: Transcript | Unknown = yield ReadTranscript()

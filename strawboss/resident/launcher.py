@@ -60,9 +60,9 @@ def disk_of(launcher: Launcher, artifacts: str, oldest: float = 0.0) -> Disk:
 
 def artifacts_directory(started: Started, file: str) -> str:
     """`artifacts/<session id>` beside the session file, unless it is only where pi keeps sessions now."""
-    parents = [Path(file).parent, *([Path(started.dir)] if started.dir else [])]
-    candidates = [parent / "artifacts" / started.id for parent in parents]
-    return str(next((path for path in candidates if _may_be_there(path)), candidates[0]))
+    parents = [os.path.dirname(file), *([started.dir] if started.dir else [])]  # noqa: PTH120
+    candidates = [os.path.join(parent, "artifacts", started.id) for parent in parents]  # noqa: PTH118
+    return next((path for path in candidates if _may_be_there(path)), candidates[0])
 
 
 def resolver(cwd: str) -> Callable[[str], str]:
@@ -96,10 +96,10 @@ def _is_nested(file: str) -> bool:
     return True
 
 
-def _may_be_there(path: Path) -> bool:
+def _may_be_there(path: str) -> bool:
     """What cannot be looked for counts as there: who then reads it says why it cannot."""
     try:
-        path.stat()
+        os.stat(path)  # noqa: PTH116 - at every look
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:

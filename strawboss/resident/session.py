@@ -12,7 +12,7 @@ from strawboss.pi.link import Link
 from strawboss.pi.protocol import Started
 from strawboss.recovery.commands import Command, Result
 from strawboss.recovery.explain import Explanation
-from strawboss.recovery.memory import Look, Memory
+from strawboss.recovery.memory import Look, Memory, RunReport
 from strawboss.recovery.observing import take_look
 from strawboss.resident.connections import herdr_of, intercom_of
 from strawboss.resident.effects import Effects
@@ -61,6 +61,7 @@ class Session:
         self._memory = Memory()
         self._artifacts = ""
         self._disk: Disk | None = None
+        self._reported: tuple[RunReport, ...] | None = None
         self._logged: Mapping[str, str] | None = None
         self.taken: set[str] = set()
 
@@ -94,11 +95,15 @@ class Session:
 
     def _remember(self, look: Look) -> Look:
         self._memory = look.memory
-        facts = log_facts(look.runs)
+        if look.runs != self._reported:
+            self._reported = look.runs
+            self._log_facts(log_facts(look.runs))
+        return look
+
+    def _log_facts(self, facts: Mapping[str, str]) -> None:
         if facts != self._logged:
             self._log.info("looked", runs=facts)
             self._logged = facts
-        return look
 
     def _current_disk(self) -> Disk:
         """With what it has read so far, unless the runs turn out to lie elsewhere (none were there before)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import Look, RunReport
@@ -30,6 +29,8 @@ def run_lines(look: Look, run: str, explain: Callable[[str], Explanation]) -> li
     """One run in plain words, then the conditions that do not hold; for an unknown one, those most like it."""
     report = next((one for one in look.runs if one.run == run), None)
     if report is None:
+        from difflib import get_close_matches  # a look needs none of it
+
         near = get_close_matches(run, [one.run for one in look.runs], n=NEAR)
         hint = f"; near it are {', '.join(near)}" if near else ""
         return [f"strawboss: this session has launched no run {printable(run)[:NAME_LENGTH]!r}{hint}"]

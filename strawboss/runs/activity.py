@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -94,7 +95,8 @@ def _checked(written: _Written) -> Activity | Unknown:
 
 
 class ActivityFolder:
-    """All activity files of one launcher; an unchanged file costs one stat.
+    """All activity files of one launcher. Each write is a rename, so an unchanged folder holds unchanged files: it costs
+    one stat, and one more for each run that is watched, on which something may rest.
 
     `oldest`: runs that have said nothing since (epoch seconds) are left out, unread.
     """
@@ -102,17 +104,43 @@ class ActivityFolder:
     def __init__(self, folder: str, oldest: float = 0.0) -> None:
         self._folder, self._oldest = folder, oldest
         self._known: dict[str, _Known] = {}
+        self._runs: Runs = {}
+        self._whole: tuple[int, Signature] | None = None  # of the folder, where `_known` is all that it holds
+        self._watched: set[str] = set()
+
+    def watch(self, run: str) -> None:
+        """Its file is looked at when the folder is read next, whatever the folder looks like."""
+        self._watched.add(run)
 
     def read(self) -> Runs | Unknown:
         """Every run that has an activity file. No folder: nothing was launched yet."""
+        watched, self._watched = self._watched, set()
         try:
-            with os.scandir(self._folder) as entries:
-                self._known = {entry.name: self._look(entry) for entry in entries}
+            status = os.stat(self._folder)  # noqa: PTH116 - a look's one call
+            if _of_folder(status) != self._whole or not self._are_unchanged(watched):
+                self._read_folder(status)
         except FileNotFoundError:
             return self._missing()
         except (OSError, ValueError) as error:
             return unreadable("the activity folder", error)
-        return {run: activity for _, run, activity in self._known.values() if activity is not None}
+        return self._runs
+
+    def _are_unchanged(self, runs: Iterable[str]) -> bool:
+        files = (f"{run}.json" for run in runs)
+        return all(
+            self._known[file][0] == signature_of(os.lstat(f"{self._folder}/{file}"))
+            for file in files
+            if file in self._known
+        )
+
+    def _read_folder(self, status: os.stat_result) -> None:
+        """`status`: the folder's before it was listed."""
+        self._whole = None
+        with os.scandir(self._folder) as entries:
+            self._known = {entry.name: self._look(entry) for entry in entries}
+        self._runs = {run: activity for _, run, activity in self._known.values() if activity is not None}
+        if is_settled(status) and all(signature for signature, _, _ in self._known.values()):
+            self._whole = _of_folder(status)
 
     def _missing(self) -> Runs | Unknown:
         """The folder, or a file of it just between listing and stat."""
@@ -126,10 +154,15 @@ class ActivityFolder:
         if known and known[0] == (status.st_mtime_ns, status.st_size, status.st_ino):
             return known
         name = _FILE_NAME.fullmatch(entry.name) if status.st_mtime >= self._oldest else None
-        return self._read(name[1], status) if name else (None, "", None)
+        return self._read(name[1], status) if name else (signature_of(status), "", None)
 
     def _read(self, run: str, status: os.stat_result) -> _Known:
         content = read_whole(f"{self._folder}/{run}.json", WHAT, LIMIT)
         if not isinstance(content, bytes):
             return None, run, content  # unreadable may pass; gone is gone
         return signature_of(status) if is_settled(status) else None, run, parse(content, run)
+
+
+def _of_folder(status: os.stat_result) -> tuple[int, Signature]:
+    """With its ctime: a folder that may not be listed any more has changed too."""
+    return status.st_ctime_ns, signature_of(status)

@@ -55,6 +55,7 @@ class Disk:
         """The files of one run. Those beside its session file are Unknown while its launch script does not name one."""
         if not _RUN_ID.fullmatch(run_id):
             return _nothing_known(Unknown("it does not have the id of a run"))
+        self._activities.watch(run_id)
         worktree = self._worktrees.get(f"{self._manifests}/{run_id}.json")
         script = self._scripts.of(run_id)
         if script == RESUMED:

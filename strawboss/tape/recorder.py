@@ -55,20 +55,21 @@ class Recorder:
         self._look = UnderWay(Clock(0, 0))
 
     def begin_segment(self, launcher: Launcher, settings: Settings, memory: Memory) -> None:
-        """What follows can be read without what went before."""
+        self._put(self.beginning(launcher, settings, memory))
+
+    def beginning(self, launcher: Launcher, settings: Settings, memory: Memory) -> dict[str, Any]:
+        """What a segment begins with, to be put by the caller; what follows can be read without what went before."""
         known = {one: answer for one, answer in self._written.known.items() if type(one) in CARRIED}
         self._written, self._every = Written(known=known), milliseconds(settings.interval)
-        self._put(
-            {
-                "format": FORMAT,
-                "strawboss": __version__,
-                "every": self._every,
-                "launcher": plain(launcher),
-                "settings": plain(settings),
-                "memory": plain(memory),
-                "known": [[spoken(one), plain(answer)] for one, answer in known.items()],
-            }
-        )
+        return {
+            "format": FORMAT,
+            "strawboss": __version__,
+            "every": self._every,
+            "launcher": plain(launcher),
+            "settings": plain(settings),
+            "memory": plain(memory),
+            "known": [[spoken(one), plain(answer)] for one, answer in known.items()],
+        }
 
     def begin(self, now: Clock) -> None:
         """A look that was given up half way is forgotten, but for the lines it has already written."""

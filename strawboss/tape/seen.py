@@ -10,9 +10,7 @@ from strawboss.recovery.explain import Explanation, explain
 from strawboss.recovery.memory import Look
 from strawboss.recovery.settings import Settings
 from strawboss.tape.lines import CARRIED, READS
-from strawboss.tape.play import drive
 from strawboss.tape.recorder import Steps
-from strawboss.tape.taped_look import unasked
 
 
 class Seen:
@@ -20,6 +18,7 @@ class Seen:
 
     def __init__(self) -> None:
         self._answers: dict[Command, Any] = {}
+        self._carried: dict[Command, Any] = {}
 
     def listen(self, steps: Steps) -> Steps:
         answers: dict[Command, Any] = {}
@@ -36,11 +35,15 @@ class Seen:
                 answers.setdefault(command, answer)
 
     def explain(self, launcher: Launcher, settings: Settings, run: str) -> Explanation:
-        return drive(explain(launcher, settings, run), self._answer)
+        from strawboss.tape.play import drive  # a look needs neither
+        from strawboss.tape.taped_look import unasked
 
-    def _answer(self, command: Command) -> Any:
-        return self._answers[command] if command in self._answers else unasked(type(command).__name__)
+        def answer(command: Command) -> Any:
+            known = self._answers if command in self._answers else self._carried
+            return known[command] if command in known else unasked(type(command).__name__)
+
+        return drive(explain(launcher, settings, run), answer)
 
     def _remember(self, answers: dict[Command, Any]) -> None:
-        carried = {one: answer for one, answer in self._answers.items() if isinstance(one, CARRIED)}
-        self._answers = {**carried, **answers}
+        self._answers = answers
+        self._carried.update((one, answer) for one, answer in answers.items() if isinstance(one, CARRIED))

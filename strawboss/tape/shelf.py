@@ -88,14 +88,14 @@ def _write(file: Path, flags: int, content: bytes) -> None:
         os.close(descriptor)
 
 
-def prune(shelf: Path, session: Path, limits: Limits, now: float | None = None) -> None:
-    """Make room for one more segment of that session: what is too old goes, then the oldest of what is too much."""
+def prune(shelf: Path, session: Path, limits: Limits, size: int, now: float | None = None) -> None:
+    """Make room for so many bytes of that session: what is too old goes, then the oldest of what is too much."""
     kept = list(_all_kept(shelf))
     oldest = (time.time() if now is None else now) - limits.days * DAY_SECONDS
     _drop(one for one in kept if one.changed < oldest)
     fresh = [one for one in kept if one.changed >= oldest]
-    _drop_beyond([one for one in fresh if one.file.parent == session], limits.session - limits.segment)
-    _drop_beyond(fresh, limits.total - limits.segment)
+    _drop_beyond([one for one in fresh if one.file.parent == session], limits.session - size)
+    _drop_beyond(fresh, limits.total - size)
     _remove_empty(shelf, session)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ class Tape:
         self._launcher, self._settings, self._complain = launcher, settings, complain
         self._recorder = Recorder(self._put)
         self._segment: Path | None = None
-        self._bytes = 0
+        self._room = 0  # bytes that the segment may still take
         self._reported: tuple[RunReport, ...] | None = None
         self._ended = limits.session == 0
 
@@ -70,17 +71,21 @@ class Tape:
             self._complain(why or f"{type(fault).__name__}: {fault}")
 
     def _begin(self, memory: Memory, now: Clock) -> None:
-        if self._segment is None or self._bytes > self._limits.segment or not self._segment.exists():
+        if self._segment is None or self._room < 0 or not os.path.exists(self._segment):  # noqa: PTH110
             self._begin_segment(memory)
         self._recorder.begin(now)
 
     def _begin_segment(self, memory: Memory) -> None:
+        """Looks have the same room in it however large the memory is that it begins with."""
         make_private_directory(self._shelf)
-        prune(self._shelf, self._session, self._limits)
-        self._segment, self._bytes = create_segment(self._session), 0
-        self._recorder.begin_segment(self._launcher, self._settings, memory)
-        if self._bytes > self._limits.session:
-            raise ValueError("what a segment begins with is larger than a whole tape may be")
+        beginning = encode(self._recorder.beginning(self._launcher, self._settings, memory))
+        size = len(beginning) + self._limits.segment
+        if size > self._limits.session:
+            raise ValueError("what a segment begins with takes the room of a whole tape")
+        prune(self._shelf, self._session, self._limits, size)
+        self._segment = create_segment(self._session)
+        append(self._segment, beginning)
+        self._room = self._limits.segment
 
     def _end(self, look: Look) -> None:
         self._recorder.end(look)
@@ -92,4 +97,4 @@ class Tape:
         content = encode(line)
         assert self._segment is not None
         append(self._segment, content)
-        self._bytes += len(content)
+        self._room -= len(content)

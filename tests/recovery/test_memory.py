@@ -8,7 +8,9 @@ from strawboss.recovery.evidence import Clock, KeyEntry
 from strawboss.recovery.look import MACHINES
 from strawboss.recovery.memory import NEW, Memory, RunMemory, count_keys
 from strawboss.recovery.proof import Proof, Stage
+from strawboss.recovery.verdict import Named
 
+OBSTACLE = Named("any", "any").no("so it is")
 KEYS = st.lists(st.sampled_from([key("seen"), key("nudged"), key("seen", "b1b2c3d4")]), max_size=6)
 
 
@@ -38,3 +40,10 @@ def test_starting_over_forgets_every_first_find_and_nothing_else() -> None:
 def test_where_there_is_nothing_to_forget_the_memory_is_the_same() -> None:
     memory = RunMemory(proofs={"nudge": Proof(Stage.GIVEN_UP)})
     assert memory.start_over() is memory
+
+
+def test_nothing_is_in_the_way_of_a_tracked_run_and_its_memory_is_the_same_while_that_is_so() -> None:
+    was = RunMemory("A", machine="nudge", obstacle=OBSTACLE, proofs={"nudge": Proof(Stage.FOUND_ONCE)})
+    tracked = was.tracked()
+    assert tracked == RunMemory("A", proofs={"nudge": Proof(Stage.WATCHING)})
+    assert tracked.tracked() is tracked

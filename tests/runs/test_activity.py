@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs.written import RUN, activity, settle
+from runs.written import LONG_AGO, RUN, activity, settle
 
 from strawboss.recovery.evidence import Activity
 from strawboss.recovery.verdict import Unknown
@@ -155,3 +156,94 @@ def test_a_linked_folder_is_read(folder: Path) -> None:
     link = folder / "link"
     link.symlink_to(folder, target_is_directory=True)
     assert isinstance(ActivityFolder(str(link)).read()[RUN], Activity)
+
+
+# -- a folder in which nothing was renamed ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def quiet(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Quiet:
+    """A folder that has not changed for long, and how often it is listed."""
+    (folder / "notes.txt").write_text("foreign")
+    os.utime(folder, (LONG_AGO, LONG_AGO))
+    return Quiet(folder, monkeypatch)
+
+
+class Quiet:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.file = folder, folder / f"{RUN}.json"
+        self.activities, self.listed, scandir = ActivityFolder(str(folder)), 0, os.scandir
+
+        def counted(path: str) -> Iterator[os.DirEntry[str]]:
+            self.listed += 1
+            return scandir(path)
+
+        monkeypatch.setattr("os.scandir", counted)
+
+    def says(self) -> str:
+        activity = self.activities.read()[RUN]
+        return activity.why if isinstance(activity, Unknown) else activity.phase
+
+    def write(self, phase: str, how: Callable[[Path, bytes], object]) -> None:
+        how(self.file, _bytes(phase=phase))
+        settle(self.file)
+
+
+def by_rename(file: Path, content: bytes) -> None:
+    new = file.with_suffix(".tmp")
+    new.write_bytes(content)
+    new.replace(file)
+
+
+def test_it_is_listed_once(quiet: Quiet) -> None:
+    assert [quiet.says() for _ in range(3)] == ["waiting"] * 3
+    assert quiet.listed == 1
+
+
+def test_what_a_child_writes_then_is_seen(quiet: Quiet) -> None:
+    quiet.says()
+    quiet.write("active", by_rename)
+    assert quiet.says() == "active"
+
+
+def test_while_it_has_just_changed_it_is_listed_again(quiet: Quiet) -> None:
+    quiet.write("waiting", by_rename)
+    quiet.says()
+    quiet.write("active", Path.write_bytes)
+    assert (quiet.says(), quiet.listed) == ("active", 2)
+
+
+def test_the_file_of_a_watched_run_is_looked_at_once_for_each_watch(quiet: Quiet) -> None:
+    """On that run something may rest: its file is seen also when somebody wrote into it, which no child does."""
+    quiet.says()
+    quiet.activities.watch(RUN)
+    quiet.activities.watch("ffffffff")
+    assert (quiet.says(), quiet.listed) == ("waiting", 1)
+    quiet.activities.watch(RUN)
+    quiet.write("active", Path.write_bytes)
+    assert (quiet.says(), quiet.listed) == ("active", 2)
+    quiet.write("done", Path.write_bytes)
+    assert (quiet.says(), quiet.listed) == ("active", 2)
+
+
+def test_with_a_file_that_could_not_be_read_it_is_listed_again(quiet: Quiet) -> None:
+    quiet.file.unlink()
+    quiet.file.symlink_to("elsewhere")
+    os.utime(quiet.folder, (LONG_AGO, LONG_AGO))
+    assert "symbolic link" in quiet.says()
+    quiet.says()
+    assert quiet.listed == 2
+
+
+def test_with_a_file_that_has_just_changed_it_is_listed_again(quiet: Quiet) -> None:
+    os.utime(quiet.file)
+    quiet.says()
+    quiet.says()
+    assert quiet.listed == 2
+
+
+def test_when_another_may_list_it_it_is_listed_again(quiet: Quiet) -> None:
+    quiet.says()
+    quiet.folder.chmod(0o711)
+    quiet.says()
+    assert quiet.listed == 2

@@ -176,6 +176,18 @@ def test_an_exit_sidecar_that_comes_later_is_seen(home: Home) -> None:
     assert disk.run(RUN).ended is True
 
 
+def test_a_run_whose_files_are_asked_for_is_never_taken_for_unchanged(home: Home) -> None:
+    """Something may rest on it. Of a run that nobody asks for, an unchanged folder is enough."""
+    settle(home.activity, home.activity.parent)
+    disk = home.disk()
+    for asked in (False, True):
+        before = disk.runs()
+        if asked:
+            disk.run(RUN)
+        home.activity.write_text(json.dumps(activity(phase="active")))
+        assert (disk.runs() != before) is asked
+
+
 def test_a_linked_session_folder_is_the_same_folder(home: Home) -> None:
     """`resolve` makes the launcher's path and the result's comparable; sidecars are found beside the written path."""
     linked = home.root / "linked"

@@ -30,6 +30,11 @@ def lines(taped: Taped) -> list[bytes]:
     return taped.segments()[-1].read_bytes().splitlines()
 
 
+def many(count: int) -> Desk:
+    runs = {f"{number:08x}": WAITING for number in range(count)}
+    return Desk(registry=frozenset(runs), runs=runs, files=dict.fromkeys(runs, Desk().files[RUN]))
+
+
 @pytest.mark.parametrize("make", [stranded, restored])
 def test_each_look_is_on_it_with_its_commands_answers_clock_and_reports(shelf: Path, make: Any) -> None:
     taped = Taped(shelf, make())
@@ -51,10 +56,7 @@ def test_the_look_itself_is_the_same_with_a_tape_and_without(shelf: Path) -> Non
 
 
 def test_a_quiet_look_is_a_few_bytes_and_an_hour_of_twenty_runs_less_than_2_kb(shelf: Path) -> None:
-    runs = {f"{number:08x}": WAITING for number in range(20)}
-    taped = Taped(
-        shelf, Desk(registry=frozenset(runs), runs=runs, files=dict.fromkeys(runs, Desk().files[RUN]))
-    )
+    taped = Taped(shelf, many(20))
     taped.looks(12)
     before = taped.size()
     with taped.on_tape():
@@ -180,6 +182,29 @@ def test_a_session_takes_no_more_than_it_may_and_loses_its_oldest_looks(shelf: P
         assert taped.size() <= 40_000 + 2_000  # the last line of a segment may be longer than what was left
     assert taped.read()[0].clock.monotonic > now(100).monotonic
     assert taped.read()[-1].clock == now(600)
+
+
+def test_a_memory_as_large_as_a_segment_leaves_its_looks_the_same_room(shelf: Path) -> None:
+    """Ten thousand old runs: a new segment at every look would be megabytes each time."""
+    desk = many(60)
+    taped = Taped(shelf, desk, Limits(session=80_000))
+    for number in range(300):
+        desk.runs = {**desk.runs, "00000000": Activity("waiting", "agent_end", float(number))}
+        taped.look()
+        assert taped.size() <= 80_000 + 2_000
+    begins = [look.is_first for look in taped.read()]
+    assert taped.segments()[-1].read_bytes().index(b"\n") > Limits(session=80_000).segment
+    assert sum(begins) < len(begins) / 20
+    assert taped.complaints == []
+
+
+def test_a_memory_as_large_as_a_whole_tape_ends_it(shelf: Path) -> None:
+    taped = Taped(shelf, many(60), Limits(session=8_000))
+    taped.look()
+    before = taped.size()
+    taped.looks(3)
+    assert taped.complaints == ["ValueError: what a segment begins with takes the room of a whole tape"]
+    assert taped.size() == before
 
 
 # -- a disk that will not take it ------------------------------------------------------------------------------
