@@ -15,7 +15,7 @@ from strawboss.pi.wrapper import stays_in_front
 from strawboss.recovery.verdict import Unknown
 
 OLDEST_PI = (1, 2, 0)
-TRIED_PI = (1, 6, 0)
+TRIED_PI = (1, 6, 0)  # the tests run this one
 REGISTRY_WORDS = ("pi-subagents/runtime", "runningSubagents")
 SOURCE_LIMIT = 2 * 1024 * 1024
 PYTHON_SECONDS = 20.0
@@ -52,11 +52,21 @@ def pi_version(patient: Patient) -> Finding:
         return Finding("pi", Health.FIX, str(error), "make `pi` runnable")
     numbers = version_numbers(version)
     if isinstance(numbers, Unknown):
-        return Finding("pi", Health.NOTE, f"{numbers.why}; strawboss was tried with 1.6.0")
+        return Finding("pi", Health.NOTE, f"{numbers.why}; {_tried()}")
     if numbers < OLDEST_PI:
-        return Finding("pi", Health.FIX, f"pi {version} is too old", "update pi to 1.6.0 or newer")
-    untried = "" if numbers[:2] == TRIED_PI[:2] else " (strawboss was tried with 1.6.0)"
+        return Finding(
+            "pi", Health.FIX, f"pi {version} is too old", f"update pi to {_dotted(TRIED_PI)} or newer"
+        )
+    untried = "" if numbers[:2] == TRIED_PI[:2] else f" ({_tried()})"
     return Finding("pi", Health.NOTE if untried else Health.OK, f"pi {version}{untried}")
+
+
+def _tried() -> str:
+    return f"strawboss was tried with {_dotted(TRIED_PI)}"
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
 
 
 def shim(patient: Patient) -> Finding:

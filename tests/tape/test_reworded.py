@@ -30,7 +30,7 @@ def scenes() -> Iterator[tuple[str, list[Path]]]:
     ):
         moments_of = sorted(scene.iterdir())
         yield str(scene.relative_to(RECORDED.parent)), [*moments_of, moments_of[-1], moments_of[-1]]
-    for case in sorted(REPORTS.glob("*.json")):
+    for case in sorted(REPORTS.glob("*.json*")):
         yield case.stem, [case]
 
 
