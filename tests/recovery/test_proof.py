@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strawboss.recovery.evidence import Clock
 from strawboss.recovery.look import MACHINES
 from strawboss.recovery.machine import Machine
-from strawboss.recovery.proof import PROVING, Proof, Stage
+from strawboss.recovery.proof import EARLY, PROVING, Proof, Stage
 from strawboss.recovery.verdict import Named
 
 OBSTACLE = Named("test.it_is_there", "it is there").no("it is not")
@@ -35,8 +35,8 @@ def not_found(proof: Proof, *, missed: bool) -> Proof:
         ([(0, "a")], Stage.FOUND_ONCE),
         ([(0, "a"), (15, "a")], Stage.FOUND_TWICE),
         ([(0, "a"), (14, "a")], Stage.FOUND_TWICE),  # timers are not exact
-        ([(0, "a"), (13.5, "a")], Stage.FOUND_TWICE),
-        ([(0, "a"), (13, "a")], Stage.FOUND_ONCE),
+        ([(0, "a"), (EARLY * INTERVAL, "a")], Stage.FOUND_TWICE),
+        ([(0, "a"), (EARLY * INTERVAL - 0.1, "a")], Stage.FOUND_ONCE),
         ([(0, "a"), (5, "a"), (10, "a")], Stage.FOUND_ONCE),
         ([(0, "a"), (5, "a"), (15, "a")], Stage.FOUND_TWICE),
         ([(0, "a"), (15, "b")], Stage.FOUND_ONCE),

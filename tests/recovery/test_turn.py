@@ -25,7 +25,7 @@ from recovery.given import (
 
 from strawboss.recovery.evidence import Activity, Entry, Tail
 from strawboss.recovery.settings import TURN_STARTING_TYPES
-from strawboss.recovery.turn import Turn, steps_of, turn_of
+from strawboss.recovery.turn import ABORT_SECONDS, Turn, steps_of, turn_of
 from strawboss.recovery.verdict import Answer, Unknown
 
 YES, NO, MAYBE = Answer.YES, Answer.NO, Answer.UNKNOWN
@@ -141,7 +141,7 @@ def test_an_intercom_call_that_asks_nothing_is_a_call_like_any_other(action: str
     assert judged(tail(assistant("toolUse", ("i", "intercom", action)))).was_cut
 
 
-# -- an abort by the shutdown (beyond) -----------------------------------------------------------------------------
+# -- an abort by the shutdown --------------------------------------------------------------------------------------
 
 ABORTED = tail(user(), assistant("aborted"))
 SHUTDOWN = Activity("done", "session_shutdown", SECONDS + 1)
@@ -151,9 +151,9 @@ SHUTDOWN = Activity("done", "session_shutdown", SECONDS + 1)
     ("activity", "restored", "answer"),
     [
         (SHUTDOWN, True, YES),
-        (replace(SHUTDOWN, updated_at=SECONDS - 2), True, YES),
-        (replace(SHUTDOWN, updated_at=SECONDS + 2.1), True, NO),
-        (replace(SHUTDOWN, updated_at=SECONDS - 2.1), True, NO),
+        (replace(SHUTDOWN, updated_at=SECONDS - ABORT_SECONDS), True, YES),
+        (replace(SHUTDOWN, updated_at=SECONDS + ABORT_SECONDS + 0.1), True, NO),
+        (replace(SHUTDOWN, updated_at=SECONDS - ABORT_SECONDS - 0.1), True, NO),
         (replace(SHUTDOWN, latest_event="agent_end"), True, NO),
         (SHUTDOWN, False, NO),
         (UNKNOWN, True, NO),

@@ -55,7 +55,7 @@ from strawboss.recovery.commands import (
 from strawboss.recovery.evidence import Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
-from strawboss.recovery.restored.machine import LAST_MISS
+from strawboss.recovery.restored.machine import GONE_SECONDS, LAST_MISS
 from strawboss.recovery.verdict import Unknown
 
 
@@ -145,12 +145,12 @@ def test_a_pane_that_cannot_be_closed_is_not_resumed() -> None:
     assert FILE in desk.warnings()[0]
 
 
-def test_a_pane_that_stays_open_is_given_up_after_five_seconds() -> None:
+def test_a_pane_that_stays_open_is_given_up_in_time() -> None:
     desk = restored()
     desk.happen = lambda _: None  # type: ignore[method-assign]
     desk.look_times(5)
     assert desk.effects() == ["closing", "ClosePane", "gaveUp", "Notify"]
-    assert sum(one.seconds for one in desk.did(Pause)) == 5.0
+    assert sum(one.seconds for one in desk.did(Pause)) == GONE_SECONDS
 
 
 def test_a_close_whose_reply_was_lost_counts_by_what_is_seen() -> None:

@@ -7,6 +7,7 @@ from recovery.desk import restored
 from recovery.given import BOSS_PANE, FILE, RUN, UNKNOWN
 
 from strawboss.recovery.commands import Outcome, ReadTranscript, Result, SessionState, TellLauncher
+from strawboss.recovery.restored.machine import PUTS
 
 BUSY, COMPACTING = SessionState(idle=False), SessionState(idle=False, compacting=True)
 
@@ -49,10 +50,10 @@ def test_a_queued_message_is_waited_for_while_the_launcher_is_busy() -> None:
     assert len(desk.did(TellLauncher)) == 1
 
 
-def test_a_dropped_message_is_put_again_twice_and_then_given_up_with_the_path() -> None:
+def test_a_dropped_message_is_put_so_many_times_and_then_given_up_with_the_path() -> None:
     desk = restored(takes_messages=False)
-    desk.look_times(12)
-    assert len(desk.did(TellLauncher)) == 3
+    desk.look_times(4 * PUTS)
+    assert len(desk.did(TellLauncher)) == PUTS
     assert desk.keys() == ["closing", "gaveUp"]
     [warning] = desk.warnings()
     assert FILE in warning
