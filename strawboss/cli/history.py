@@ -8,9 +8,10 @@ from datetime import datetime
 import click
 
 from strawboss.cli.params import DURATION
-from strawboss.cli.shelf import shelf, unknown_run
+from strawboss.cli.shelf import session_named, shelf, unknown_run
 from strawboss.cli.text import print_json, say
 from strawboss.system.printable import printable
+from strawboss.tape.find import knowing
 from strawboss.tape.history import Event, history_of
 from strawboss.tape.last import LastLook, last_looks
 from strawboss.tape.shapes import Happened
@@ -25,9 +26,9 @@ from strawboss.tape.shapes import Happened
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def history(run: str | None, since: float | None, session: str | None, as_json: bool) -> None:
     """Say what was done for runs; of all launchers of this user, oldest first, or for RUN alone."""
-    launchers = [one for one in last_looks(shelf()) if session in (None, one.launcher.id)]
-    if run is not None and not any(known.run == run for one in launchers for known in one.runs):
-        raise click.UsageError(unknown_run(run))
+    launchers = [session_named(session)] if session else list(last_looks(shelf()))
+    if run is not None and not knowing(run, launchers):
+        raise unknown_run(run, launchers, session)
     begin = time.time() - since if since is not None else 0.0
     events = [
         event

@@ -160,8 +160,7 @@ def show(story: list[Told], as_json: bool, full: bool) -> None:
             print_json(look_of(told))
         return
     show_summary(story)
-    for told in story:
-        show_look(told, full)
+    show_looks(story, full)
 
 
 def show_summary(story: list[Told]) -> None:
@@ -171,6 +170,29 @@ def show_summary(story: list[Told]) -> None:
     )
     for report in last.values():
         say(sentence(report), "  ", "  ")
+
+
+def show_looks(story: list[Told], full: bool) -> None:
+    """Each that says or does something else than the one before; how many were as that one."""
+    before, again = None, list[Told]()
+    for told in story:
+        if before is not None and is_again(told, before):
+            again.append(told)
+            continue
+        show_again(again)
+        show_look(told, full)
+        before, again = told, []
+    show_again(again)
+
+
+def is_again(told: Told, before: Told) -> bool:
+    return told.ended and before.ended and not told.done and told.runs == before.runs
+
+
+def show_again(again: list[Told]) -> None:
+    if again:
+        to = f"s {again[0].number} to {again[-1].number}" if len(again) > 1 else f" {again[0].number}"
+        print(f"\nLook{to}: as the one before, and nothing was done")
 
 
 def show_look(told: Told, full: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,9 +11,10 @@ import click
 from strawboss.config import ConfigError, load_config, state_directory
 from strawboss.system import directories
 from strawboss.system.printable import printable
-from strawboss.tape.find import launchers_of, near_runs
+from strawboss.tape.find import knowing
 from strawboss.tape.last import LastLook, last_looks
 from strawboss.tape.shelf import TAPES
+from strawboss.tape.words import NEAR, near
 
 
 def shelf() -> Path:
@@ -26,7 +28,8 @@ def shelf() -> Path:
 
 def launcher_of(run: str, session: str | None) -> LastLook:
     """The one launcher that knows the run; a complaint that says which there are otherwise."""
-    found = launchers_of(shelf(), run, session)
+    launchers = [session_named(session)] if session else list(last_looks(shelf()))
+    found = knowing(run, launchers)
     if len(found) == 1:
         return found[0]
     if found:
@@ -34,13 +37,17 @@ def launcher_of(run: str, session: str | None) -> LastLook:
         raise click.UsageError(
             f"run {run} exists in {len(found)} sessions; choose one with --session: {sessions}"
         )
-    raise click.UsageError(unknown_run(run))
+    raise unknown_run(run, launchers, session)
 
 
-def unknown_run(run: str) -> str:
-    near = near_runs(shelf(), run)
-    hint = f"; near it are {', '.join(near)}" if near else "; `strawboss history` shows the runs there are"
-    return f"no launcher of this user knows a run {printable(run)[:80]!r}{hint}"
+def unknown_run(run: str, launchers: Sequence[LastLook], session: str | None) -> click.UsageError:
+    """A complaint that names the runs most like it among those of these launchers, else the newest of them."""
+    newest = sorted(launchers, key=lambda one: one.looked_at, reverse=True)
+    known = [one.run for last in newest for one in last.runs]
+    like = near(run, known)
+    hint = f"near it are {', '.join(like)}" if like else f"there are {', '.join(known[:NEAR]) or 'none'}"
+    whose = f"session {launchers[0].launcher.id}" if session else "any launcher of this user"
+    return click.UsageError(f"{printable(run)[:80]!r} is no run of {whose}; {hint}")
 
 
 def session_named(session: str) -> LastLook:

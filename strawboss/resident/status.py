@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import Look, RunReport
 from strawboss.system.printable import printable
-from strawboss.tape.words import condition_lines, sentence
+from strawboss.tape.words import condition_lines, near, sentence
 
 NAME_LENGTH = 40
 LINE_LENGTH = 300
 SHOWN = 40  # an old launcher has a thousand runs, nearly all of them settled
-NEAR = 5
 SETTLED = "settled"
 
 
@@ -29,10 +28,8 @@ def run_lines(look: Look, run: str, explain: Callable[[str], Explanation]) -> li
     """One run in plain words, then the conditions that do not hold; for an unknown one, those most like it."""
     report = next((one for one in look.runs if one.run == run), None)
     if report is None:
-        from difflib import get_close_matches  # a look needs none of it
-
-        near = get_close_matches(run, [one.run for one in look.runs], n=NEAR)
-        hint = f"; near it are {', '.join(near)}" if near else ""
+        found = near(run, (one.run for one in look.runs))
+        hint = f"; near it are {', '.join(found)}" if found else ""
         return [f"strawboss: this session has launched no run {printable(run)[:NAME_LENGTH]!r}{hint}"]
     return [
         sentence(report),

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import RunReport
-from strawboss.tape.last import LastLook, last_looks
+from strawboss.tape.last import LastLook
 from strawboss.tape.play import explain_last
 from strawboss.tape.reader import read_tape
 from strawboss.tape.recorded_look import NotARecordingError
 from strawboss.tape.shelf import segments_of
 from strawboss.tape.taped_look import TapedLook
-
-NEAR = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +25,9 @@ class Seen:
     conditions: Explanation
 
 
-def launchers_of(shelf: Path, run: str, session: str | None = None) -> list[LastLook]:
-    """The sessions whose last look knew that run; `session`: only that one."""
-    return [
-        last
-        for last in last_looks(shelf)
-        if session in (None, last.launcher.id) and any(one.run == run for one in last.runs)
-    ]
-
-
-def near_runs(shelf: Path, run: str) -> list[str]:
-    """The ids most like that one, those that begin like it first."""
-    known = sorted({one.run for last in last_looks(shelf) for one in last.runs})
-    begin = [one for one in known if run and one.startswith(run)]
-    return list(dict.fromkeys([*begin, *get_close_matches(run, known, n=NEAR)]))[:NEAR]
+def knowing(run: str, launchers: Iterable[LastLook]) -> list[LastLook]:
+    """Those whose last look knew that run."""
+    return [last for last in launchers if any(one.run == run for one in last.runs)]
 
 
 def see(session: Path, run: str, at: float | None = None) -> Seen | None:

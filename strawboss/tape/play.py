@@ -116,8 +116,9 @@ class Player:
 
     def _play(self, evidence: Evidence, steps: Steps) -> Told:
         look = drive(steps, self.world.answer)
-        self.memory = look.memory
-        return Told(self._number, evidence.label, look.runs, tuple(self.world.done))
+        self.memory, taped = look.memory, evidence.taped
+        differs = self._differences(taped, look.runs) if taped and taped.ended else ()
+        return Told(self._number, evidence.label, look.runs, tuple(self.world.done), differs=differs)
 
     def _as_taped(self, taped: TapedLook, steps: Steps) -> Told:
         exact, done = Exact(taped, self._answers), list[tuple[Command, Any]]()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import RunReport
@@ -10,8 +10,10 @@ from strawboss.recovery.nudge.machine import State as Nudge
 from strawboss.recovery.proof import Stage
 from strawboss.recovery.restored.machine import State as Restored
 from strawboss.system.printable import printable
+from strawboss.tape.taped_look import NOT_ASKED
 
 NAME_LENGTH = 60
+NEAR = 5
 BY_HAND = "its session file has its work, and subagent_resume goes on with it"
 NEXT = {
     "nudge": "it is asked for its report",
@@ -66,11 +68,20 @@ def why(report: RunReport) -> str:
 
 
 def condition_lines(conditions: Explanation, whole: bool) -> Iterator[str]:
-    """Those that do not hold first, machine by machine, then those that do, or how many they are."""
-    failing = [(machine, one) for machine, verdicts in conditions for one in verdicts if not one.holds]
-    passed = [(machine, one) for machine, verdicts in conditions for one in verdicts if one.holds]
-    yield from (f"{machine}: {one}" for machine, one in failing)
-    if whole:
-        yield from (f"{machine}: {one}" for machine, one in passed)
-    elif passed:
-        yield f"{len(passed)} condition{'s hold' if len(passed) != 1 else ' holds'} (--all shows them)"
+    """Those that do not hold, machine by machine; then those that do and those not asked about, or how many they are."""
+    each = [(machine, one) for machine, verdicts in conditions for one in verdicts]
+    holding = [one for one in each if one[1].holds]
+    unasked = [one for one in each if one[1].why == NOT_ASKED.why]
+    failing = [one for one in each if one not in holding and one not in unasked]
+    yield from (f"{machine}: {one}" for machine, one in (failing + holding + unasked if whole else failing))
+    if not whole and len(failing) < len(each):
+        yield f"not shown: {len(holding)} that hold, {len(unasked)} not asked about (`strawboss explain --all`)"
+
+
+def near(run: str, known: Iterable[str]) -> list[str]:
+    """The ids most like that one, those that begin like it first."""
+    from difflib import get_close_matches  # a look needs none of it
+
+    ids = sorted(set(known))
+    begin = [one for one in ids if run and one.startswith(run)]
+    return list(dict.fromkeys([*begin, *get_close_matches(run, ids, n=NEAR)]))[:NEAR]

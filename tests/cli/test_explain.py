@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -48,7 +49,7 @@ def test_one_sentence_comes_first_then_what_does_not_hold(capsys: pytest.Capture
     assert 'for launcher "The Boss" boss nudge: ' in out
     assert ": no (" in out
     assert ": yes" not in out
-    assert "conditions hold (--all shows them)" in out
+    assert re.search(r"not shown: \d+ that hold, \d+ not asked about \(`strawboss explain --all`\)", out)
 
 
 @LIVE
@@ -85,7 +86,29 @@ def test_as_json_it_has_the_schema_and_the_same_names(capsys: pytest.CaptureFixt
 def test_an_unknown_run_lists_the_near_ones(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(["a1b2"], capsys)
     assert (code, out) == (2, "")
-    assert err == f"strawboss explain: no launcher of this user knows a run 'a1b2'; near it are {RUN}\n"
+    assert err == f"strawboss explain: 'a1b2' is no run of any launcher of this user; near it are {RUN}\n"
+
+
+@LIVE
+def test_one_that_is_like_none_lists_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, err = run(["zzz"], capsys)
+    assert err == f"strawboss explain: 'zzz' is no run of any launcher of this user; there are {RUN}\n"
+
+
+@pytest.mark.parametrize(
+    ("session", "says"),
+    [
+        ("nope", "no tape of a session 'nope'; there are boss \"The Boss\""),
+        ("bo", "'zzz' is no run of session boss; there are"),
+    ],
+)
+@LIVE
+def test_the_session_is_named_where_it_is_what_does_not_fit(
+    session: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(["zzz", "--session", session], capsys)
+    assert (code, out) == (2, "")
+    assert says in err
 
 
 def test_where_a_run_id_exists_twice_the_session_decides(

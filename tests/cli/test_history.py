@@ -70,6 +70,17 @@ def test_what_was_done_before_that_time_is_not_told(capsys: pytest.CaptureFixtur
 
 @pytest.mark.usefixtures("taped")
 def test_an_unknown_run_lists_the_near_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(["zzz", "--session", "oth"], capsys)
+    assert (code, out, "'zzz' is no run of session other" in err) == (2, "", True)
     code, out, err = run([RUN[:4]], capsys)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"near it are {RUN}" in err
+
+
+@pytest.mark.usefixtures("taped")
+def test_an_unknown_session_is_no_session_in_which_nothing_was_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, err = run(["--session", "nope"], capsys)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert 'there are boss "The Boss", other' in err

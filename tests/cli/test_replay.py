@@ -124,6 +124,33 @@ def test_with_another_setting_the_same_looks_are_another_story(
         assert json.loads(out.splitlines()[0])["summary"]["closed"] == []
 
 
+def test_the_difference_another_setting_would_have_made_is_told_look_by_look(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    saved = str(tmp_path / "saved.jsonl")
+    run(["replay", "--save", saved, *RESTART], capsys)
+    code, out, _ = run(["replay", "--diff", "--set", "restored=off", saved], capsys)
+    assert code == 1
+    assert "3 looks, 2 decided otherwise, the first of them look 2" in out
+    assert (
+        "run a213437c: then restored found once (nothing in its way); now restored watching (restored.is_on no)"
+        in " ".join(out.split())
+    )
+    code, out, _ = run(["replay", "--diff", "--set", "observe=off", saved], capsys)
+    assert (code, out) == (0, "3 looks, all decided as they were\n")
+
+
+def test_looks_that_say_the_same_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(["replay", *RESTART, *[RESTART[-1]] * 4], capsys)
+    told = [line for line in out.splitlines() if line.startswith("Look")]
+    assert told[3:] == [
+        "Look 4: restart/3-after-10s",
+        "Looks 5 to 7: as the one before, and nothing was done",
+    ]
+    _, out, _ = run(["replay", *RESTART, *[RESTART[-1]] * 2], capsys)
+    assert out.endswith("\n\nLook 5: as the one before, and nothing was done\n")
+
+
 def test_where_a_tape_was_decided_otherwise_it_says_at_which_look_and_which_condition(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -379,7 +379,7 @@ def test_a_run_that_is_asked_for_is_explained_by_what_the_last_look_saw(director
         first, *conditions = extension.status(RUN)
         assert first.startswith(f'{RUN} "a secret name": nothing is done for it now:')
         assert any("nudge: " in line and ": unknown (" in line for line in conditions)
-        assert conditions[-1].endswith("conditions hold (--all shows them)")
+        assert conditions[-1].endswith("not asked about (`strawboss explain --all`)")
         assert extension.status(RUN[:-1]) == [
             f"strawboss: this session has launched no run '{RUN[:-1]}'; near it are {RUN}"
         ]

@@ -11,7 +11,8 @@ from recovery.given import LAUNCHER, RUN, now
 from tape.taping import Taped
 
 from strawboss.recovery.verdict import Answer
-from strawboss.tape.find import Seen, launchers_of, near_runs, see
+from strawboss.tape.find import Seen, knowing, see
+from strawboss.tape.last import last_looks
 
 
 @pytest.fixture
@@ -65,13 +66,6 @@ def test_the_launchers_of_a_run_are_those_whose_last_look_had_it(taped: Taped, t
     other.session_name = "other"
     other.restart()
     other.look()
-    assert [one.launcher.id for one in launchers_of(taped.shelf, RUN)] == ["boss", "other"]
-    assert [one.launcher.id for one in launchers_of(taped.shelf, RUN, "other")] == ["other"]
-    assert launchers_of(taped.shelf, "nobody") == []
-
-
-@pytest.mark.parametrize("mistyped", [RUN[:3], RUN[:-1], RUN.replace("b", "d"), RUN + "0"])
-def test_a_mistyped_run_has_its_neighbours(taped: Taped, mistyped: str) -> None:
-    taped.look()
-    assert near_runs(taped.shelf, mistyped) == [RUN]
-    assert near_runs(taped.shelf, "zzzzzzzz") == []
+    launchers = list(last_looks(taped.shelf))
+    assert [one.launcher.id for one in knowing(RUN, launchers)] == ["boss", "other"]
+    assert knowing("nobody", launchers) == []

@@ -7,7 +7,8 @@ import pytest
 from strawboss.recovery.look import MACHINES
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.verdict import Answer, Verdict
-from strawboss.tape.words import STATES, sentence
+from strawboss.tape.taped_look import NOT_ASKED
+from strawboss.tape.words import STATES, condition_lines, near, sentence
 
 ALL_STATES = {
     str(state) for machine in MACHINES for pair in machine.table.items() for state in (pair[0][0], pair[1])
@@ -43,6 +44,46 @@ def test_a_name_is_data(name: str) -> None:
     said = sentence(report("tracked", name))
     assert said.isprintable()
     assert len(said) < 250
+
+
+@pytest.mark.parametrize("mistyped", ["a1b", "a1b2c3d", "a1d2c3d4", "a1b2c3d40"])
+def test_a_mistyped_run_has_its_neighbours(mistyped: str) -> None:
+    assert near(mistyped, ["ffffffff", "a1b2c3d4", "a1b2c3d4"]) == ["a1b2c3d4"]
+
+
+@pytest.mark.parametrize("unlike", ["", "zzzzzzzz"])
+def test_what_is_like_nothing_has_none(unlike: str) -> None:
+    assert near(unlike, ["a1b2c3d4"]) == []
+
+
+def test_no_more_than_five_neighbours_are_named_those_that_begin_like_it_first() -> None:
+    known = [f"a1b2c3d{number}" for number in range(9)]
+    assert near("a1b2c3d", known) == known[:5]
+    assert near("b2c3d", ["a2c3d", "b2c3d9999999"])[0] == "b2c3d9999999"
+
+
+HOLDS = Verdict("x.a", "it is a", Answer.YES)
+FAILS = Verdict("x.b", "it is b", Answer.NO, "it is c")
+NOT_SEEN = Verdict("x.d", "it is d", Answer.UNKNOWN, "herdr cannot be reached")
+UNASKED = Verdict("x.e", "it is e", Answer.UNKNOWN, NOT_ASKED.why)
+CONDITIONS = (("nudge", (HOLDS, UNASKED, FAILS)), ("turn", (NOT_SEEN,)))
+
+
+def test_what_does_not_hold_and_what_could_not_be_seen_is_shown_and_the_rest_counted() -> None:
+    assert list(condition_lines(CONDITIONS, whole=False)) == [
+        f"nudge: {FAILS}",
+        f"turn: {NOT_SEEN}",
+        "not shown: 1 that hold, 1 not asked about (`strawboss explain --all`)",
+    ]
+
+
+def test_the_whole_has_the_rest_behind_it() -> None:
+    lines = list(condition_lines(CONDITIONS, whole=True))
+    assert lines == [f"nudge: {FAILS}", f"turn: {NOT_SEEN}", f"nudge: {HOLDS}", f"nudge: {UNASKED}"]
+
+
+def test_where_nothing_is_left_out_nothing_is_counted() -> None:
+    assert list(condition_lines((("nudge", (FAILS,)),), whole=False)) == [f"nudge: {FAILS}"]
 
 
 def test_a_condition_without_a_reason_is_its_own() -> None:
