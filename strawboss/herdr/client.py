@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from strawboss.herdr import shapes, wire
+from strawboss.herdr import replies, wire
 from strawboss.herdr.address import Address
 from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.evidence import Pane, Process
@@ -79,12 +79,12 @@ class Herdr:
         self._ids = count(1)
 
     def ping(self) -> Version | Unknown:
-        pong = self._read("ping", {}, shapes.Pong)
+        pong = self._read("ping", {}, replies.Pong)
         return pong if isinstance(pong, Unknown) else Version(pong.version, pong.protocol)
 
     def panes(self) -> tuple[Pane, ...] | Unknown:
         """Every pane herdr has; Unknown when one entry cannot be read or two share an id."""
-        listed = self._read("pane.list", {}, shapes.PaneList)
+        listed = self._read("pane.list", {}, replies.PaneList)
         if isinstance(listed, Unknown):
             return listed
         if len({pane.pane_id for pane in listed.panes}) < len(listed.panes):
@@ -96,7 +96,7 @@ class Herdr:
 
     def process_info(self, pane_id: str) -> tuple[Process, ...] | Unknown:
         """The pane's foreground processes. herdr leaves out a list it cannot make, which proves nothing."""
-        told = self._read("pane.process_info", {"pane_id": pane_id}, shapes.PaneProcessInfo)
+        told = self._read("pane.process_info", {"pane_id": pane_id}, replies.PaneProcessInfo)
         if isinstance(told, Unknown):
             return told
         if told.process_info.pane_id != pane_id:
@@ -112,18 +112,18 @@ class Herdr:
         reply = self._ask("pane.close", {"pane_id": pane_id})
         if isinstance(reply, wire.Lost):
             return Result(Outcome.UNKNOWN if reply.written else Outcome.FAILED, reply.why)
-        if isinstance(reply, shapes.Failure):
+        if isinstance(reply, replies.Failure):
             outcome = CLOSE_OUTCOMES.get(reply.code, Outcome.UNKNOWN)
             return Result(outcome, GONE if outcome is Outcome.DONE else _refusal(reply))
         try:
-            shapes.decode(reply, shapes.Ok)
-        except shapes.UnreadableError as error:
+            replies.decode(reply, replies.Ok)
+        except replies.UnreadableError as error:
             return Result(Outcome.UNKNOWN, str(error))
         return DONE
 
     def notify(self, title: str, body: str = "") -> str | Unknown:
         """Show it to whoever looks: `shown`, `disabled`, or why not now (`busy`, `no_foreground_client`, …)."""
-        told = self._read("notification.show", {"title": title, "body": body}, shapes.NotificationShow)
+        told = self._read("notification.show", {"title": title, "body": body}, replies.NotificationShow)
         return told if isinstance(told, Unknown) else told.reason
 
     def open_pane(self, plugin: str, entrypoint: str, placement: str) -> Result:
@@ -137,31 +137,31 @@ class Herdr:
         reply = self._ask("plugin.pane.open", params)
         if isinstance(reply, wire.Lost):
             return Result(Outcome.UNKNOWN if reply.written else Outcome.FAILED, reply.why)
-        return Result(Outcome.FAILED, _refusal(reply)) if isinstance(reply, shapes.Failure) else DONE
+        return Result(Outcome.FAILED, _refusal(reply)) if isinstance(reply, replies.Failure) else DONE
 
     def _read(self, method: str, params: Params, shape: type[T]) -> T | Unknown:
         reply = self._ask(method, params)
         if isinstance(reply, wire.Lost):
             return Unknown(reply.why)
-        if isinstance(reply, shapes.Failure):
+        if isinstance(reply, replies.Failure):
             return Unknown(_refusal(reply))
         try:
-            return shapes.decode(reply, shape)
-        except shapes.UnreadableError as error:
+            return replies.decode(reply, shape)
+        except replies.UnreadableError as error:
             return Unknown(str(error))
 
-    def _ask(self, method: str, params: Params) -> msgspec.Raw | shapes.Failure | wire.Lost:
+    def _ask(self, method: str, params: Params) -> msgspec.Raw | replies.Failure | wire.Lost:
         request = {"id": f"strawboss:{next(self._ids)}", "method": method, "params": params}
         line = msgspec.json.encode(request) + b"\n"
         reply = wire.exchange(self._address, line, self._connect, self._timeouts, self._clock)
         return reply if isinstance(reply, wire.Lost) else _open(reply, request["id"])
 
-    def _pane(self, pane: shapes.PaneInfo) -> Pane:
+    def _pane(self, pane: replies.PaneInfo) -> Pane:
         return Pane(
             pane.pane_id, pane.terminal_id, pane.agent, pane.agent_status, self._session(pane.agent_session)
         )
 
-    def _session(self, session: shapes.AgentSession | None) -> str | None:
+    def _session(self, session: replies.AgentSession | None) -> str | None:
         """The resolved session file that pi reported by herdr's own integration; others' word is no proof.
 
         Raises OSError: a pane whose session file cannot be told might be on any.
@@ -174,11 +174,11 @@ class Herdr:
             return None
 
 
-def _open(reply: bytes, request_id: object) -> msgspec.Raw | shapes.Failure | wire.Lost:
+def _open(reply: bytes, request_id: object) -> msgspec.Raw | replies.Failure | wire.Lost:
     """The reply's content; a reply that is no answer to this request counts as lost."""
     try:
-        envelope = shapes.decode(reply, shapes.Envelope)
-    except shapes.UnreadableError as error:
+        envelope = replies.decode(reply, replies.Envelope)
+    except replies.UnreadableError as error:
         return wire.Lost(str(error), written=True)
     # A request herdr cannot parse is refused with an empty id.
     unparsed = envelope.id == "" and envelope.error is not None and envelope.error.code == "invalid_request"
@@ -189,7 +189,7 @@ def _open(reply: bytes, request_id: object) -> msgspec.Raw | shapes.Failure | wi
     return envelope.error or envelope.result
 
 
-def _refusal(failure: shapes.Failure) -> str:
+def _refusal(failure: replies.Failure) -> str:
     """The code alone: herdr's message may repeat names, which are not ours to show."""
     return "herdr refused: " + "".join(
         c if c.isprintable() else "?" for c in failure.code[:CODE_LENGTH_SHOWN]

@@ -17,7 +17,7 @@ import msgspec
 from strawboss.intercom.address import Address
 from strawboss.intercom.connection import Conversation, LostError, NobodyError, Timeouts, connect, shown
 from strawboss.intercom.framing import Frame, FrameError
-from strawboss.intercom.shapes import EXACT_SEND, Delivered, DeliveryFailed, Registered, Sessions, peer
+from strawboss.intercom.replies import EXACT_SEND, Delivered, DeliveryFailed, Registered, Sessions, peer
 from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.evidence import Peer
 from strawboss.recovery.verdict import Unknown

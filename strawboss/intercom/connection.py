@@ -12,7 +12,7 @@ import msgspec
 
 from strawboss.intercom.address import Address, EndpointFile, NamedPipe
 from strawboss.intercom.framing import Decoder, Frame, FrameError, encode
-from strawboss.intercom.shapes import Endpoint
+from strawboss.intercom.replies import Endpoint
 from strawboss.system.printable import printable
 
 CHUNK = 64 * 1024

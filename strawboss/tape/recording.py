@@ -27,7 +27,7 @@ import msgspec
 
 from strawboss.herdr.address import Address
 from strawboss.herdr.client import Herdr
-from strawboss.intercom.shapes import Sessions, peer
+from strawboss.intercom.replies import Sessions, peer
 from strawboss.recovery.evidence import (
     Clock,
     Forks,

@@ -14,10 +14,12 @@ from pathlib import Path
 import msgspec
 import pytest
 from recovery.desk import restored, stranded
-from recovery.given import LAUNCHER, RUN, now
+from recovery.given import LAUNCHER, RUN, SECONDS, now
 from tape.taping import Taped
 
 from strawboss.cli.main import main
+from strawboss.recovery.messages import iso
+from strawboss.recovery.settings import LOOK_SECONDS
 from strawboss.tape.shapes import Explained
 
 ROOT = Path(__file__).parents[2] / "fixtures" / "recorded" / "restart"
@@ -76,7 +78,7 @@ def test_as_json_it_has_the_schema_and_the_same_names(capsys: pytest.CaptureFixt
         RUN,
         "resumed",
         "boss",
-        "2026-01-01T00:00:30Z",
+        iso(SECONDS + 2 * LOOK_SECONDS),
     )
     assert {one.machine for one in said.conditions} == {"nudge", "restored", "turn"}
     assert {one.answer for one in said.conditions} <= {"yes", "no", "unknown"}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from recovery.desk import restored, stranded
+from recovery.given import now
 
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import SendIntercom, WriteKey
+from strawboss.recovery.messages import iso
 
 
 def test_without_its_key_nothing_follows_and_one_warning_is_given() -> None:
@@ -36,4 +38,4 @@ def test_a_failed_step_is_written_down_until_it_is_durable_and_never_tried_again
 def test_every_key_carries_the_time_of_its_look() -> None:
     desk = stranded()
     desk.look_times(2)
-    assert desk.did(WriteKey)[0].data["at"] == "2026-01-01T00:00:30Z"
+    assert desk.did(WriteKey)[0].data["at"] == iso(now(2).wall)

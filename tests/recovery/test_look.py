@@ -45,7 +45,8 @@ from strawboss.recovery.commands import (
 )
 from strawboss.recovery.evidence import Clock, KeyEntry, RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
-from strawboss.recovery.memory import Look, Memory
+from strawboss.recovery.memory import JUMP_SECONDS, Look, Memory
+from strawboss.recovery.settings import LOOK_SECONDS
 from strawboss.recovery.verdict import Answer, Unknown
 
 BLIND: dict[str, dict[str, Any]] = {
@@ -193,11 +194,14 @@ def clock(wall: float, monotonic: float) -> Clock:
 @pytest.mark.parametrize(
     ("second", "nudges"),
     [
-        (clock(15, 15), 1),
-        (clock(24, 15), 1),  # within what timers and small clock steps do
-        (clock(3615, 15), 0),  # the host slept
-        (clock(-3585, 15), 0),  # the clock was set back
-        (clock(15, 3615), 0),
+        (clock(LOOK_SECONDS, LOOK_SECONDS), 1),
+        (
+            clock(LOOK_SECONDS + JUMP_SECONDS - 1, LOOK_SECONDS),
+            1,
+        ),  # within what timers and small clock steps do
+        (clock(LOOK_SECONDS + 3600, LOOK_SECONDS), 0),  # the host slept
+        (clock(LOOK_SECONDS - 3600, LOOK_SECONDS), 0),  # the clock was set back
+        (clock(LOOK_SECONDS, LOOK_SECONDS + 3600), 0),
         (clock(3600, 3600), 1),  # the process was stopped: both clocks saw it
     ],
 )
@@ -208,8 +212,8 @@ def test_a_jump_between_the_clocks_makes_a_look_that_only_observes(second: Clock
     assert desk.effects().count("nudged") == nudges
     if not nudges:
         assert "the host slept" in str(look.runs[0].obstacle)
-        desk.look(clock(second.wall - 1_767_225_600.0 + 15, second.monotonic + 15))
-        desk.look(clock(second.wall - 1_767_225_600.0 + 30, second.monotonic + 30))
+        for later in (LOOK_SECONDS, 2 * LOOK_SECONDS):
+            desk.look(Clock(second.wall + later, second.monotonic + later))
         assert desk.effects().count("nudged") == 1
 
 

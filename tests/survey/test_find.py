@@ -13,7 +13,9 @@ from survey.home import DAY, TRACKED, Home
 
 from strawboss.overview.judge import view
 from strawboss.overview.seen import Watch
+from strawboss.pi.protocol import SILENT_LOOKS
 from strawboss.recovery.evidence import Transcript
+from strawboss.recovery.settings import LOOK_SECONDS
 from strawboss.resident.launcher import POLICY_SUFFIX
 
 
@@ -33,11 +35,11 @@ def test_one_whose_process_holds_the_lock_and_looks_is_told_by_its_last_look(hom
     assert (seen.watch, seen.runs) == (Watch.LOOKING, (TRACKED,))
 
 
-def test_one_that_holds_the_lock_and_has_not_looked_for_four_intervals_hangs(home: Home) -> None:
-    home.looked("boss", home.session("boss", RUN), TRACKED, ago=61)
+def test_one_that_holds_the_lock_and_has_not_looked_for_too_long_hangs(home: Home) -> None:
+    home.looked("boss", home.session("boss", RUN), TRACKED, ago=SILENT_LOOKS * LOOK_SECONDS + 1)
     with home.lock("boss"):
         assert home.survey()["boss"].watch is Watch.HUNG
-    home.looked("late", home.session("late"), TRACKED, ago=59)
+    home.looked("late", home.session("late"), TRACKED, ago=SILENT_LOOKS * LOOK_SECONDS - 1)
     with home.lock("late"):
         assert home.survey()["late"].watch is Watch.LOOKING
 

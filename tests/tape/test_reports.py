@@ -29,8 +29,9 @@ from strawboss.recovery.commands import (
     WriteKey,
 )
 from strawboss.recovery.memory import RunReport
+from strawboss.recovery.messages import iso
 from strawboss.recovery.restored.machine import GONE_SECONDS, LAST_MISS
-from strawboss.recovery.settings import Settings
+from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.tape.door import open_looks
 from strawboss.tape.play import Summary, Told, play, summarize
 from strawboss.tape.recording import open_recording
@@ -40,6 +41,7 @@ REPORTS = Path(__file__).parents[2] / "fixtures" / "reports"
 RUN = "a1b2c3d4"
 FILE = f"/s/2026-01-01T00-00-00-000Z_{RUN}-0a1b2c3d-4e5f6a7b-8c9d.jsonl"
 NOTHING_DONE = Summary()
+AS_SEEN = Settings(interval=15.0)  # the looks whose clocks were noted were so far apart
 T = TypeVar("T")
 
 
@@ -83,7 +85,7 @@ def tell(mocker: MockerFixture) -> Callable[[str], Report]:
     def played(name: str) -> Report:
         answer = mocker.spy(World, "answer")
         [fixture] = REPORTS.glob(f"{name}.json*")
-        story, _ = play(open_looks(fixture), Settings())
+        story, _ = play(open_looks(fixture), AS_SEEN)
         commands = [call.args[1] for call in answer.call_args_list]
         # A look asks for the runs right after the registry; who looks again before an act asks for other things.
         starts = [
@@ -307,8 +309,9 @@ def test_r41_an_offline_target_was_the_one_attempt(tell: Tell) -> None:
 
 def test_r42_the_request_is_true_when_read_hours_later(tell: Tell) -> None:
     [sent] = tell("R42").did(SendIntercom)
-    assert sent.text == (REPORTS / "R42.txt").read_text(encoding="utf-8").rstrip("\n")
-    assert re.match(r"Straw Boss, 1970-01-01T00:00:30Z,", sent.text)  # the look
+    look = iso(2 * LOOK_SECONDS)
+    assert sent.text == (REPORTS / "R42.txt").read_text(encoding="utf-8").rstrip("\n").replace("{look}", look)
+    assert sent.text.startswith(f"Straw Boss, {look},")
     assert "2026-01-01T00:00:00Z" in sent.text  # the end of the turn
     assert "already reported, ignore this" in sent.text
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strawboss.intercom.shapes import Sessions, peer
+from strawboss.intercom.replies import Sessions, peer
 from strawboss.recovery.evidence import Peer
 
 anything = st.recursive(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strawboss.herdr import shapes
+from strawboss.herdr import replies
 
 FACTS = json.loads((Path(__file__).parents[2] / "fixtures/herdr/socket.json").read_text())
 PANE = {"pane_id": "w1:p1", "agent_status": "idle"}
@@ -17,7 +17,7 @@ JSON = st.recursive(
 
 
 def read(shape, value):
-    return shapes.decode(json.dumps(value).encode(), shape)
+    return replies.decode(json.dumps(value).encode(), shape)
 
 
 def panes(*entries, **more):
@@ -30,7 +30,7 @@ def processes(**info):
 
 @pytest.mark.parametrize(
     ("method", "shape"),
-    [("ping", shapes.Pong), ("pane.list", shapes.PaneList), ("pane.process_info", shapes.PaneProcessInfo)],
+    [("ping", replies.Pong), ("pane.list", replies.PaneList), ("pane.process_info", replies.PaneProcessInfo)],
 )
 def test_what_a_real_herdr_answered_is_read(method, shape):
     reply = next(fact["reply"] for fact in FACTS if fact["request"]["method"] == method)
@@ -38,14 +38,14 @@ def test_what_a_real_herdr_answered_is_read(method, shape):
 
 
 def test_what_a_newer_herdr_adds_is_ignored():
-    assert read(shapes.PaneList, panes(PANE | {"colour": [1]}, next="page")) == read(
-        shapes.PaneList, panes(PANE)
+    assert read(replies.PaneList, panes(PANE | {"colour": [1]}, next="page")) == read(
+        replies.PaneList, panes(PANE)
     )
 
 
 @pytest.mark.parametrize("absent", ["terminal_id", "agent", "agent_session"])
 def test_an_optional_field_may_miss_or_be_null(absent):
-    assert read(shapes.PaneList, panes(PANE | {absent: None})) == read(shapes.PaneList, panes(PANE))
+    assert read(replies.PaneList, panes(PANE | {absent: None})) == read(replies.PaneList, panes(PANE))
 
 
 @pytest.mark.parametrize(
@@ -65,26 +65,26 @@ def test_an_optional_field_may_miss_or_be_null(absent):
     ],
 )
 def test_one_wrong_entry_spoils_the_list_of_panes(entry):
-    with pytest.raises(shapes.UnreadableError):
-        read(shapes.PaneList, panes(PANE, entry))
+    with pytest.raises(replies.UnreadableError):
+        read(replies.PaneList, panes(PANE, entry))
 
 
 @pytest.mark.parametrize("pid", [0, -1, 2**32, True, "7", 7.5, None])
 def test_one_impossible_pid_spoils_the_list_of_processes(pid):
-    with pytest.raises(shapes.UnreadableError):
-        read(shapes.PaneProcessInfo, processes(foreground_processes=[{"pid": 7}, {"pid": pid}]))
+    with pytest.raises(replies.UnreadableError):
+        read(replies.PaneProcessInfo, processes(foreground_processes=[{"pid": 7}, {"pid": pid}]))
 
 
 @pytest.mark.parametrize("broken", [{"name": 1}, {"argv": "pi"}, {"argv": ["pi", 1]}, {"argv0": []}])
 def test_a_process_with_a_field_of_a_wrong_type_spoils_the_list(broken):
-    with pytest.raises(shapes.UnreadableError):
-        read(shapes.PaneProcessInfo, processes(foreground_processes=[{"pid": 7} | broken]))
+    with pytest.raises(replies.UnreadableError):
+        read(replies.PaneProcessInfo, processes(foreground_processes=[{"pid": 7} | broken]))
 
 
 @pytest.mark.parametrize("kind", ["pane_info", "ok", "", None])
 def test_an_answer_of_another_kind_is_no_list(kind):
-    with pytest.raises(shapes.UnreadableError):
-        read(shapes.PaneList, panes(PANE) | {"type": kind})
+    with pytest.raises(replies.UnreadableError):
+        read(replies.PaneList, panes(PANE) | {"type": kind})
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_an_answer_of_another_kind_is_no_list(kind):
     ],
 )
 def test_a_line_that_is_no_json_is_unreadable(line):
-    with pytest.raises(shapes.UnreadableError, match="herdr's reply cannot be read"):
-        shapes.decode(line, shapes.Envelope)
+    with pytest.raises(replies.UnreadableError, match="herdr's reply cannot be read"):
+        replies.decode(line, replies.Envelope)
 
 
 @given(JSON)
 def test_whatever_json_comes_it_is_read_or_unreadable(value):
-    for shape in (shapes.Envelope, shapes.PaneList, shapes.PaneProcessInfo, shapes.Pong, shapes.Ok):
-        with contextlib.suppress(shapes.UnreadableError):
-            assert isinstance(shapes.decode(json.dumps(value).encode(), shape), shape)
+    for shape in (replies.Envelope, replies.PaneList, replies.PaneProcessInfo, replies.Pong, replies.Ok):
+        with contextlib.suppress(replies.UnreadableError):
+            assert isinstance(replies.decode(json.dumps(value).encode(), shape), shape)
