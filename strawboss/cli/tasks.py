@@ -226,7 +226,10 @@ def release(task_id: str) -> None:
     with opened() as database, database.write() as connection:
         found = tasks.find(connection, task_id)
         _must_be_ours(found)
-        if found.lock_token is None or not locks.release(connection, task_id, found.lock_token):
+        counts = caller() != PERSON  # what a person stops is no attempt of the agent's
+        if found.lock_token is None or not locks.release(
+            connection, task_id, found.lock_token, counts=counts
+        ):
             raise RefusedError(f"{task_id} is not checked out")
         events.record(
             connection, caller(), "release", f"held by {found.lock_holder}", time.time(), task=task_id

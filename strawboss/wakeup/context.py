@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +17,9 @@ from strawboss.wakeup.store.tasks import Task
 
 LARGEST_FILE = 1 << 20
 LARGEST_CONTEXT = 4 << 20
+# A word of a task that may be a file of the workspace: no way up, nothing hidden, nothing a shell would expand.
+NAMED = re.compile(r"(?<![\w./~-])\w[\w.-]*(?:/\w[\w.-]*)*(?<![.-])(?![\w/-])")
+MOST_NAMED = 32
 # A usual rule of thumb; the true number depends on the model.
 BYTES_A_TOKEN = 4
 
@@ -46,9 +51,13 @@ class Understanding:
 
 
 def understand(connection: Connection, task: Task, agent: Agent) -> Understanding:
-    """Load everything. Raises ContextError when a file is missing, outside the workspace, too large or no text."""
+    """Load everything: the task's files, and those of the workspace that its words name.
+
+    Raises ContextError when one of its files is missing, outside the workspace, too large or no text.
+    """
+    files = tuple(_files(task.files, agent.directory))
     return Understanding(
-        tuple(_files(task.files, agent.directory)),
+        (*files, *_named(task, agent.directory, files)),
         tuple(tasks.chain(connection, task)),
         tuple(tasks.find(connection, need) for need in task.needs),
         tuple(inbox.inbox(connection, agent.name)),
@@ -63,6 +72,27 @@ def _files(names: Iterable[str], workspace: Path) -> Iterable[tuple[str, str]]:
         if room < 0:
             raise ContextError(f"the context files are larger than {LARGEST_CONTEXT >> 20} MiB together")
         yield name, text
+
+
+def _named(task: Task, workspace: Path, known: tuple[tuple[str, str], ...]) -> Iterable[tuple[str, str]]:
+    """A word that is no file, or one that cannot be used, is just a word."""
+    names = dict.fromkeys(NAMED.findall(f"{task.title}\n{task.body}"))
+    files = [name for name in names if name not in dict(known) and _is_file(workspace / name)][:MOST_NAMED]
+    room = LARGEST_CONTEXT - sum(len(text) for _, text in known)
+    for name in files:
+        with suppress(ContextError):
+            text = _text(name, workspace)
+            room -= len(text)
+            if room < 0:
+                return
+            yield name, text
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a word longer than any name of a file
+        return False
 
 
 def _text(name: str, workspace: Path) -> str:
@@ -92,7 +122,7 @@ def prompt(agent: Agent, task: Task, known: Understanding) -> str:
 
 def _sections(agent: Agent, task: Task, known: Understanding, separate: bool) -> Iterable[str]:
     yield "" if separate else agent.system_prompt.strip()
-    yield f"You are {_named(agent)}. Scope: {agent.scope}. Workspace: {agent.directory}"
+    yield f"You are {_described(agent)}. Scope: {agent.scope}. Workspace: {agent.directory}"
     yield f"# Your task, {task.id}: {task.title}\n\n{task.body}".strip()
     yield _listing(
         "What it is part of, nearest first", (f"{one.id}: {one.title}\n{one.body}" for one in known.parents)
@@ -105,7 +135,7 @@ def _sections(agent: Agent, task: Task, known: Understanding, separate: bool) ->
     yield HOW_TO.format(task=task.id)
 
 
-def _named(agent: Agent) -> str:
+def _described(agent: Agent) -> str:
     return ", ".join(part for part in (agent.name, agent.title, agent.role) if part)
 
 

@@ -170,6 +170,7 @@ def wait_for_work(context: Context, seconds: float) -> None:
     A store that is away is waited out, and asked again as soon as it is back.
     """
     until = time.monotonic() + seconds
+    _beat_waiting(context)
     if context.broken_off:
         _rest(context, seconds)
     while (left := until - time.monotonic()) > 0:
@@ -196,8 +197,12 @@ def _until_news(context: Context, changed: Changed, until: float) -> None:
 
 def _beat_idly(context: Context) -> None:
     if context.keep_alive.until_due == 0:
-        with suppress(OSError):
-            context.keep_alive.beat("polling", "waiting for work", waits=True)
+        _beat_waiting(context)
+
+
+def _beat_waiting(context: Context) -> None:
+    with suppress(OSError):
+        context.keep_alive.beat("polling", "waiting for work", waits=True)
 
 
 def has_news(context: Context) -> bool:
@@ -210,6 +215,8 @@ def has_news(context: Context) -> bool:
         decided = any(
             approvals.concerns(connection, one, agent.name) for one in approvals.decided(connection)
         )
+    if context.broken_off and context.keep_alive.lease:
+        return True  # it has something to give back
     noticed = Noticed(frozenset(), 0) if context.broken_off else context.noticed
     if noticed is None:  # its last cycle did not get that far, and would not get further now
         context.noticed = Noticed(frozenset(task.id for task in found), newest)

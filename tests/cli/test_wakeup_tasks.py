@@ -119,6 +119,15 @@ def test_a_task_is_locked_by_one_and_is_a_409_for_others() -> None:
     assert "not checked out by clerk" in complaint("release", task, agent="clerk")
     assert said("release", task, agent="writer") == f"{task} is available again"
     assert "is not checked out" in complaint("release", task)
+    assert show(task)["attempts"] == 1
+
+
+def test_what_a_person_takes_and_gives_back_is_no_attempt() -> None:
+    task = said("task", "add", "a task")
+    for _ in range(4):
+        said("checkout", task)
+        said("release", task)
+    assert (show(task)["attempts"], show(task)["status"]) == (0, "open")
     assert "lock_token" not in show(task)
 
 

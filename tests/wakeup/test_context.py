@@ -99,3 +99,56 @@ def test_too_much_together_is_refused(light: Database, agent: Agent, monkeypatch
         with pytest.raises(ContextError, match="together"):
             understand(connection, add(connection, files=("a", "a")), agent)
         assert understand(connection, add(connection, files=("a",)), agent).tokens == 25
+
+
+@pytest.mark.parametrize(
+    ("words", "loaded"),
+    [
+        ("see docs/plan.md, please", ["docs/plan.md"]),
+        ("(docs/plan.md) and `notes.md`: both.", ["docs/plan.md", "notes.md"]),
+        ("It is all in notes.md.", ["notes.md"]),
+        ("run Makefile; then notes.md; then Makefile", ["Makefile", "notes.md"]),
+        ("Résumé.md", ["Résumé.md"]),
+        ("nothing here is missing.md", []),
+        ("../outside.md", []),
+        ("docs/../notes.md", []),
+        ("./notes.md", []),
+        ("/notes.md", []),
+        ("~/notes.md", []),
+        ("https://example.org/notes.md", []),
+        ("link.md", []),  # leads out
+        (".secret", []),
+        ("docs/.secret", []),
+        ("docs", []),
+        ("docs/*.md", []),
+        ("binary big pipe", []),
+        ("x" * 5000, []),
+    ],
+)
+def test_files_of_the_workspace_that_a_task_names_are_loaded_and_other_words_are_words(
+    light: Database, agent: Agent, words: str, loaded: list[str]
+) -> None:
+    import os
+
+    (agent.directory.parent / "outside.md").write_text("secret")
+    (agent.directory / "docs").mkdir()
+    for name in ("docs/plan.md", "notes.md", "Makefile", "Résumé.md", ".secret", "docs/.secret"):
+        (agent.directory / name).write_text(f"this is {name}")
+    (agent.directory / "link.md").symlink_to("../outside.md")
+    (agent.directory / "binary").write_bytes(b"\xff\xfe\x00")
+    (agent.directory / "big").write_bytes(b"x" * (module.LARGEST_FILE + 1))
+    os.mkfifo(agent.directory / "pipe")
+    with light.write() as connection:
+        known = understand(connection, add(connection, body=words), agent)
+    assert known.files == tuple((name, f"this is {name}") for name in loaded)
+
+
+def test_a_file_that_is_named_twice_is_loaded_once_and_only_as_far_as_there_is_room(
+    light: Database, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LARGEST_CONTEXT", 250)
+    for name in ("one.md", "two.md", "three.md"):
+        (agent.directory / name).write_text("x" * 100)
+    with light.write() as connection:
+        task = add(connection, title="one.md two.md three.md", files=("two.md",))
+        assert [name for name, _ in understand(connection, task, agent).files] == ["two.md", "one.md"]

@@ -3,7 +3,9 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from strawboss.wakeup.agents import Agent, Registry
 from strawboss.wakeup.cycle import STEPS, Rhythm, Row, run_cycle, woken
 from strawboss.wakeup.keep_alive import record_file
 from strawboss.wakeup.step import Outcome, Turn
-from strawboss.wakeup.store import cycles, events, tasks
+from strawboss.wakeup.store import cycles, events, inbox, tasks
 from strawboss.wakeup.store.database import Database, open_database
 from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.tasks import NewTask, Status
@@ -223,6 +225,113 @@ def test_between_two_cycles_an_agent_beats_and_waits(
         record = read_object(record_file(SAYS_DONE))
     assert isinstance(record, dict)
     assert (record["phase"], record["wait_kind"]) == ("polling", "idle")
+
+
+def test_a_store_that_was_away_is_a_reason_to_look_as_soon_as_it_is_back(
+    light: Database, home: Path, enlist: Callable[..., Registry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, file = add(light), home / "state" / "store.sqlite"
+    away = home / "away"
+
+    def show(row: Row) -> None:
+        if (row.step, row.status) == ("6. Understand", "done"):
+            file.rename(away)
+
+    def come_back(_: float) -> None:
+        if away.exists():
+            away.rename(file)
+
+    with woken(SAYS_DONE, enlist(SAYS_DONE), light, RHYTHM) as context:
+        with pytest.raises(StoreError):
+            run_cycle(context, show)
+        monkeypatch.setattr(module.time, "sleep", come_back)
+        module.wait_for_work(context, 600.0)
+        # What it had in hand it gives back, which was no attempt, and takes again.
+        rows = run_cycle(context, nothing)
+    assert [row.step[0] for row in rows] == [*"123456789", "3"]
+    with light.read() as connection:
+        found = tasks.find(connection, task)
+    assert (found.status, found.attempts) == (Status.COMPLETE, 1)
+
+
+def test_a_store_that_stays_away_is_asked_again_and_again_and_the_agent_beats(
+    light: Database, home: Path, enlist: Callable[..., Registry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with woken(SAYS_DONE, enlist(SAYS_DONE), light, Rhythm(0.01, 30.0)) as context:
+        (home / "state" / "store.sqlite").rename(home / "away")
+        module.wait_for_work(context, 0.1)
+        (home / "away").rename(home / "state" / "store.sqlite")
+        record = read_object(record_file(SAYS_DONE))
+    assert isinstance(record, dict)
+    assert record["phase"] == "polling"
+
+
+def test_what_the_last_cycle_has_seen_is_no_news_and_what_came_since_is(
+    database: Database, enlist: Callable[..., Registry]
+) -> None:
+    too_hard = frozenset({"python"})
+    with woken(SAYS_DONE, enlist(SAYS_DONE), database, RHYTHM) as context:
+        run_cycle(context, nothing)
+        assert not module.has_news(context)
+        add(database, capabilities=too_hard)
+        assert not module.has_news(context)
+        add(database)
+        assert module.has_news(context)
+        run_cycle(context, nothing)
+        assert not module.has_news(context)
+        with database.write() as connection:
+            inbox.send(connection, "writer", "boss", "hello", database.now())
+        assert module.has_news(context)
+        run_cycle(context, nothing)
+        assert not module.has_news(context)
+
+
+def test_an_agent_that_can_never_work_is_not_woken_again_and_again(
+    light: Database, enlist: Callable[..., Registry]
+) -> None:
+    unable = Agent("writer", command=["no-such-program"])
+    add(light)
+    with woken(unable, enlist(unable), light, RHYTHM) as context:
+        assert run_cycle(context, nothing)[0].status == "failed"
+        assert not module.has_news(context)
+        assert not module.has_news(context)
+
+
+@pytest.mark.slow
+def test_a_task_or_a_message_wakes_a_resident_agent_within_a_second(
+    database: Database, enlist: Callable[..., Registry], until: Callable[..., object]
+) -> None:
+    enlist(SAYS_DONE)
+    program = "from strawboss.cli.main import main; main()"
+    options = ["heartbeat", "--agent", "writer", "--interval", "30s", "--every", "600s"]
+    process = subprocess.Popen([sys.executable, "-c", program, *options], stdout=subprocess.DEVNULL)
+
+    def cycles_so_far() -> int:
+        return history(database).count("3. Fetch tasks: began")
+
+    def is_idle() -> bool:
+        record = read_object(record_file(SAYS_DONE))
+        return isinstance(record, dict) and record["phase"] == "polling"
+
+    def wakes(give: Callable[[], object]) -> float:
+        """Seconds until the agent has begun to look."""
+        until(is_idle, "the agent to wait")
+        before, began = cycles_so_far(), time.monotonic()
+        give()
+        until(lambda: cycles_so_far() > before, "the agent to look")
+        return time.monotonic() - began
+
+    def message() -> None:
+        with database.write() as connection:
+            inbox.send(connection, "writer", "boss", "hello", database.now())
+
+    try:
+        # The best of a few: how long it takes otherwise says how busy the machine is.
+        for give in (lambda: add(database), message):
+            assert any(wakes(give) < 1.0 for _ in range(5))
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def test_where_a_turn_leads() -> None:
