@@ -103,7 +103,7 @@ def condition(sentence: str) -> Callable[[Callable[[T], Said]], Condition[T]]:
 def first_obstacle(facts: T, conditions: Iterable[Condition[T]]) -> Verdict | None:
     """The first condition that does not hold, or None when all do. Cheap conditions go first."""
     for one in conditions:
-        verdict = one(facts)
-        if not verdict.holds:
-            return verdict
+        answer, why = one.judge(facts)
+        if answer is not Answer.YES:
+            return Verdict(one.name, one.sentence, answer, why)
     return None
