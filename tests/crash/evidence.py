@@ -58,8 +58,9 @@ def files(run: str, kind: str, surface: str, *, ended: bool | Unknown = False) -
     return RunFiles(script, ended, Policy("public", persistent=False), worktree)
 
 
-def activity(phase: str) -> Activity:
-    return Activity(phase, LAST_EVENT.get(phase, "tool_start"), WALL - 60)
+def activity(phase: str, written: int = 0) -> Activity:
+    """`written`: how often it was written again."""
+    return Activity(phase, LAST_EVENT.get(phase, "tool_start"), WALL - 60 + 0.001 * written)
 
 
 def child_processes(run: str) -> tuple[Process, ...]:
@@ -73,12 +74,20 @@ PLAIN = (Process(61, name="pi", argv=("pi",)),)
 SHELL = (Process(71, name="bash", argv=("bash",)),)
 
 
-def tail(run: str, *, cut: bool) -> Tail:
+CALL = (("c1", "bash", ""),)
+LAST_REPLY = {
+    "cut": ("toolUse", CALL),
+    "ended": ("stop", ()),
+    "stopped": ("stop", CALL),
+}
+
+
+def tail(run: str, stands: str, steps: int = 0) -> Tail:
+    """`steps`: how often it has grown."""
+    reason, calls = LAST_REPLY[stands]
     asked = Entry("a", None, "message", "2026-01-01T00:00:00Z", role="user")
-    at = "2026-01-01T00:00:01Z"
-    calls = (("c1", "bash", ""),) if cut else ()
-    reason = "toolUse" if cut else "stop"
-    answer = Entry("b", "a", "message", at, role="assistant", stop_reason=reason, calls=calls)
+    at, last = "2026-01-01T00:00:01Z", f"b{steps}"
+    answer = Entry(last, "a", "message", at, role="assistant", stop_reason=reason, calls=calls)
     return Tail(session_id(run), (asked, answer))
 
 

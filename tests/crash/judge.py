@@ -31,7 +31,8 @@ class Truth:
     """What the world knows of a run at the moment of an act, whatever it told the core.
 
     `occupant` of its pane: child | restored | person | shell | nobody | unknown. `doubts`: evidence that this look
-    asked for and did not get, or never asked for.
+    asked for and did not get, or never asked for. `at_work`: who says that somebody is at work on the child, whatever
+    herdr's status says. `forked`: its session goes on in another file.
     """
 
     kind: str  # ordinary | worktree | persistent
@@ -39,6 +40,8 @@ class Truth:
     reported: bool
     occupant: str
     doubts: tuple[str, ...] = ()
+    at_work: str = ""
+    forked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,8 @@ class Record:
     """What really happened to one run. `keys`: those that are in the file. `queued`: messages on their way to the session.
 
     `warned`, `warned_back`: warnings in this session start of a give-up, and of one after a close was taken back;
-    `ever_warned`: of a give-up, in any. `asked_keys`: keys the look under way has asked for; `key_warnings`: which
-    unconfirmed keys were warned of in this session start.
+    `ever_warned`: of a give-up, in any. `asked_keys`: keys the look under way has asked for; `sure_keys`: those of them
+    that it knows to be written; `key_warnings`: which unconfirmed keys were warned of in this session start.
     """
 
     keys: tuple[KeyEntry, ...] = ()
@@ -60,6 +63,7 @@ class Record:
     warned_back: int = 0
     ever_warned: bool = False
     asked_keys: frozenset[str] = frozenset()
+    sure_keys: frozenset[str] = frozenset()
     key_warnings: frozenset[str] = frozenset()
 
     def has(self, key: str) -> bool:
@@ -68,27 +72,34 @@ class Record:
     @property
     def closing(self) -> bool:
         """Whether the last word on the close is `closing`."""
-        last = [entry.key for entry in self.keys if entry.key in {"closing", "unclosed"}]
-        return last[-1:] == ["closing"]
+        return self._last_of("closing", "unclosed") == "closing"
+
+    @property
+    def nudged(self) -> bool:
+        """Whether the last word on the nudge is `nudged`."""
+        return self._last_of("nudged", "unnudged") == "nudged"
+
+    def _last_of(self, *keys: str) -> str | None:
+        return next((entry.key for entry in reversed(self.keys) if entry.key in keys), None)
 
     @property
     def ended(self) -> bool:
-        return self.has("resumed") or self.has("gaveUp") or self.has("nudged")
+        return self.has("resumed") or self.has("gaveUp") or self.nudged
 
     def at_session_start(self) -> Record:
         if not (self.warned or self.warned_back or self.asked_keys or self.key_warnings):
             return self
-        return replace(self, warned=0, warned_back=0, asked_keys=frozenset(), key_warnings=frozenset())
+        return replace(self, warned=0, warned_back=0, key_warnings=frozenset()).at_look_start()
 
     def at_look_start(self) -> Record:
-        return replace(self, asked_keys=frozenset()) if self.asked_keys else self
+        return replace(self, asked_keys=frozenset(), sure_keys=frozenset()) if self.asked_keys else self
 
 
 # -- the invariants: each is asked right before the act, with the record and the truth ---------------------------
 
 
 def key_before_asking(record: Record, truth: Truth) -> str | None:
-    return None if record.has("nudged") else "the report request leaves before its nudged key is in the file"
+    return None if record.nudged else "the report request leaves before its nudged key is in the file"
 
 
 def key_before_closing(record: Record, truth: Truth) -> str | None:
@@ -139,6 +150,20 @@ def evidence_is_whole(record: Record, truth: Truth) -> str | None:
     return f"acts although {', '.join(doubts)}" if doubts else None
 
 
+def nobody_is_at_work(record: Record, truth: Truth) -> str | None:
+    return f"acts although {truth.at_work}" if truth.at_work else None
+
+
+def not_forked(record: Record, truth: Truth) -> str | None:
+    return "acts although its session goes on in another file" if truth.forked else None
+
+
+def nobody_when_lost(record: Record, truth: Truth) -> str | None:
+    if truth.occupant in {"nobody", "shell", "unknown"}:
+        return None
+    return f"says that it is lost while its pane holds: {truth.occupant}"
+
+
 def only_ordinary_panes(record: Record, truth: Truth) -> str | None:
     return None if truth.kind == "ordinary" else f"closes the pane of a {truth.kind} run"
 
@@ -149,6 +174,12 @@ def only_restored_panes(record: Record, truth: Truth) -> str | None:
 
 def only_the_child(record: Record, truth: Truth) -> str | None:
     return None if truth.occupant == "child" else f"asks for a report in a pane that holds: {truth.occupant}"
+
+
+def only_the_restored(record: Record, truth: Truth) -> str | None:
+    if truth.occupant == "restored":
+        return None
+    return f"tells a child to go on in a pane that holds: {truth.occupant}"
 
 
 def pane_before_telling(record: Record, truth: Truth) -> str | None:
@@ -174,7 +205,7 @@ def one_warning_after_taking_back(record: Record, truth: Truth) -> str | None:
 
 
 def no_warning_after_the_last(record: Record, truth: Truth) -> str | None:
-    settled = record.ever_warned and any(record.has(key) for key in RECORDS)
+    settled = record.ever_warned and (record.nudged or record.has("gaveUp") or record.has("lost"))
     if settled and not record.asked_keys & RECORDS:
         return "warns again of a give-up that was recorded"
     return None
@@ -184,23 +215,34 @@ def recorded_before_warned(record: Record, truth: Truth) -> str | None:
     return None if record.asked_keys & RECORDS else "warns of a give-up without recording it first"
 
 
+# No act, and no word `lost`, on evidence that contradicts itself.
+UNDISPUTED: tuple[tuple[str, Check], ...] = (
+    ("I5", evidence_is_whole),
+    ("I5", nobody_is_at_work),
+    ("I5", not_forked),
+)
 # Which checks each act must pass. I3 (same evidence, same decision) and I4 (it converges) are about whole looks and
 # histories: `search.py` and `simulator.py` check them. I8 is `is_no_typing`.
 INVARIANTS: Mapping[str, tuple[tuple[str, Check], ...]] = {
     "ask": (
         ("I1", key_before_asking),
         ("I2", asked_once),
-        ("I5", evidence_is_whole),
+        *UNDISPUTED,
         ("I5", only_the_child),
     ),
     "close": (
         ("I1", key_before_closing),
         ("I2", closed_once),
-        ("I5", evidence_is_whole),
+        *UNDISPUTED,
         ("I5", only_ordinary_panes),
         ("I6", only_restored_panes),
     ),
-    "continue": (("I1", key_before_continuing), ("I2", continued_once), ("I5", evidence_is_whole)),
+    "continue": (
+        ("I1", key_before_continuing),
+        ("I2", continued_once),
+        *UNDISPUTED,
+        ("I5", only_the_restored),
+    ),
     "tell": (
         ("I1", key_before_telling),
         ("I2", told_once),
@@ -208,6 +250,7 @@ INVARIANTS: Mapping[str, tuple[tuple[str, Check], ...]] = {
         ("I5", pane_before_telling),
     ),
     "resumed": (("I1", message_before_resumed),),
+    "lost": (("I5", evidence_is_whole), ("I5", not_forked), ("I5", nobody_when_lost)),
     "give up": (("I7", one_warning), ("I7", no_warning_after_the_last), ("I7", recorded_before_warned)),
     "take back": (("I7", one_warning_after_taking_back),),
 }
@@ -225,6 +268,12 @@ def is_no_typing(command: Command) -> None:
     """I8: there is no command that types; one that is not known may be one."""
     if not isinstance(command, Read | Effect):
         raise BrokenInvariantError("I8", f"{type(command).__name__} is no command of the core")
+
+
+def undone(record: Record) -> None:
+    """I4, after a look that lived to its end: a nudge whose key it wrote has left or is taken back."""
+    if "nudged" in record.sure_keys and not record.asked and "unnudged" not in record.asked_keys:
+        raise BrokenInvariantError("I4", "its nudged key is written, and it is neither asked nor left free")
 
 
 def has_converged(record: Record, truth: Truth) -> None:

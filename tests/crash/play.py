@@ -1,8 +1,9 @@
 """One look of one history of the exhaustive search: evidence by choice, effects with every outcome, kills around them.
 
 Evidence is chosen only when the core asks for it, so what cannot matter is never multiplied. At every effect there are
-four outcomes; around every effect the process may be killed and started again with an empty memory, by itself (a
-reload: what the session has queued stays queued) or with its launcher (what was queued is gone).
+four outcomes; while a key is written, something may move; around every effect the process may be killed and started
+again with an empty memory, by itself (a reload: what the session has queued stays queued) or with its launcher (what was
+queued is gone).
 """
 
 from __future__ import annotations
@@ -12,7 +13,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from crash import evidence
-from crash.judge import BrokenInvariantError, Record, Truth, Warnings, is_no_typing, judge, warned
+from crash.alphabet import (
+    ACTIVITIES,
+    AFTER_CLOSE,
+    GROWN,
+    MOVED,
+    MOVES,
+    OUTCOMES,
+    PANES,
+    REWRITTEN,
+    ROSTER,
+    TAILS,
+    WANTED,
+)
+from crash.judge import BrokenInvariantError, Record, Truth, Warnings, is_no_typing, judge, undone, warned
 from crash.states import NOW, Choices, CoveredError, Run, State, rebased
 
 from strawboss.recovery import commands as c
@@ -20,28 +34,17 @@ from strawboss.recovery.commands import Command, Outcome, Result, SessionState
 from strawboss.recovery.evidence import KeyEntry, Pane, RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
+from strawboss.recovery.proof import Stage
 
-OUTCOMES = ("done", "failed", "done, reply lost", "not done, reply lost")
-PANES = ("script", "plain new", "plain same", "shell", "gone", "script new", "plain newer", "unknown")
-AFTER_CLOSE = ("gone", "shell last", "unknown")
 UNSAID = evidence.activity("active")
-MOVES = {"closing": ("pane", "terminal", "processes"), "continued": ("tail",)}
-GOOD: Mapping[str, tuple[str, ...]] = {  # what a continuation must see for the run to be recoverable
-    "registry": ("untracked",),
-    "activity": ("waiting", "active", "starting", "done"),
-    "files": ("known",),
-    "transcript": ("whole",),
-    "processes": ("known",),
-    "roster": ("idle", "busy", "absent"),
-    "tail": ("cut", "ended"),
-}
 
 
 class Activities(Mapping[str, Any]):
-    """Chooses what an activity file says only when it is read."""
+    """Chooses what an activity file says only when it is read. `read`: what was said."""
 
     def __init__(self, play: Play) -> None:
         self._play = play
+        self.read: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._play.runs)
@@ -50,14 +53,17 @@ class Activities(Mapping[str, Any]):
         return len(self._play.runs)
 
     def __getitem__(self, run: str) -> Any:
-        return self._play.activity(run)
+        if run not in self.read:
+            self.read[run] = self._play.activity(run)
+        return self.read[run]
 
 
 @dataclass(slots=True)
 class Play:
     """One look of one history: answers the core's commands by choice, judges what it does.
 
-    `chosen`: what was chosen so far. `faults`: whether effects may fail and the world may change within the look.
+    `chosen`: what was chosen so far; `moved`: what was chosen before it moved, within this look. `faults`: whether
+    effects may fail and the world may change within the look.
     `acting`: evidence with which this state's paths began to act, None: every path is followed to its end.
     `kills`: the states in which a kill would leave the world, each with the number of commands before it.
     """
@@ -69,6 +75,7 @@ class Play:
     alphabet: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     acting: dict[object, dict[str, str]] | None = None
     acted: bool = False
+    moved: dict[str, str] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     script: list[tuple[Command, Any]] = field(default_factory=list)
     kills: list[tuple[State, int]] = field(default_factory=list)
@@ -84,8 +91,8 @@ class Play:
             try:
                 command = steps.send(answer)
             except StopIteration as end:
-                runs = (replace(run, record=run.record.at_look_start()) for run in self.runs.values())
-                return State(tuple(runs), rebased(end.value.memory))
+                memory = rebased(end.value.memory)
+                return State(tuple(self._at_end(run, memory) for run in self.runs.values()), memory)
             except (LookupError, AssertionError, TypeError, ValueError) as error:
                 raise BrokenInvariantError("no look breaks", repr(error)) from error
             is_no_typing(command)
@@ -95,11 +102,21 @@ class Play:
 
     def told(self, commands: int = 0) -> tuple[tuple[Command, Any], ...]:
         """The script so far, or its first commands, with the activity as a plain mapping."""
-        plain = {run: self.activity(run) if f"activity {run}" in self.chosen else UNSAID for run in self.runs}
         script = self.script[: commands or len(self.script)]
-        return tuple(
-            (command, plain if isinstance(answer, Activities) else answer) for command, answer in script
-        )
+        return tuple((command, self._plain(answer)) for command, answer in script)
+
+    def _plain(self, answer: Any) -> Any:
+        if not isinstance(answer, Activities):
+            return answer
+        return {run: answer.read.get(run, UNSAID) for run in self.runs}
+
+    def _at_end(self, run: Run, memory: Memory) -> Run:
+        """A look that lived to its end has left nothing half done, and is what the next one is compared with."""
+        undone(run.record)
+        proofs = memory.runs[run.id].proofs.values() if run.id in memory.runs else ()
+        found = any(proof.state == Stage.FOUND_ONCE for proof in proofs)
+        heard = found and self._said("tail", run.id) not in {None, "unknown"}
+        return replace(run, heard=heard, record=run.record.at_look_start())
 
     def _queue_moves(self, run: Run) -> Run:
         """Between two looks a queued message is taken or dropped, or the session is still busy."""
@@ -126,7 +143,10 @@ class Play:
         return self.choices.choose(what, self._allowed(what, options))
 
     def _allowed(self, name: str, options: tuple[str, ...]) -> tuple[str, ...]:
-        allowed = self.alphabet.get(name.split()[0], options)
+        kind, before = name.split()[0], self.moved.get(name)
+        if before is not None:
+            return tuple(option for option in MOVED.get(kind, options) if option != before)
+        allowed = self.alphabet.get(kind, options)
         return tuple(option for option in options if option in allowed) or options
 
     def _skip_what_is_covered(self, what: str) -> None:
@@ -148,8 +168,16 @@ class Play:
         return self.choose(name, (*values, "unknown") if self.faults else values)
 
     def activity(self, run: str) -> Any:
-        phase = self.known(f"activity {run}", "waiting", "active", "starting", "done")
-        return evidence.UNREADABLE if phase == "unknown" else evidence.activity(phase)
+        said = self.known(f"activity {run}", *self._or_moved(f"activity {run}", ACTIVITIES, REWRITTEN))
+        if said == REWRITTEN:
+            return evidence.activity("waiting", 1)
+        return evidence.UNREADABLE if said == "unknown" else evidence.activity(said)
+
+    def _or_moved(self, name: str, options: tuple[str, ...], moved: str) -> tuple[str, ...]:
+        """Only what was heard before can be seen to move."""
+        memory = self.state.memory.runs.get(name.split()[1])
+        heard = memory is not None and memory.standing is not None
+        return (*options, moved) if name in self.moved or (heard and self.faults) else options
 
     # -- the reads ---------------------------------------------------------------------------------------------
 
@@ -180,10 +208,12 @@ class Play:
     def roster(self, _: c.ListSessions) -> Any:
         peers = [evidence.LAUNCHER_PEER]
         for run in self.runs.values():
-            status = self.known(f"roster {run.id}", "idle", "busy", "absent")
+            status = self.known(f"roster {run.id}", *ROSTER)
             if status == "unknown":
                 return evidence.UNREADABLE
-            if status != "absent":
+            if status == "elsewhere":
+                peers.append(evidence.child_peer(run.id, "w9:p9"))
+            elif status != "absent":
                 peers.append(evidence.child_peer(run.id, run.surface, status))
         return tuple(peers)
 
@@ -229,8 +259,17 @@ class Play:
 
     def tail(self, command: c.ReadTail) -> Any:
         run = next(run for run in self.runs if evidence.session_file(run) == command.session_file)
-        stands = self.known(f"tail {run}", "cut", "ended")
-        return evidence.UNREADABLE if stands == "unknown" else evidence.tail(run, cut=stands == "cut")
+        stands = self.known(f"tail {run}", *self._or_moved(f"tail {run}", TAILS, GROWN))
+        if stands == GROWN:
+            return evidence.tail(run, "cut", 1)
+        return evidence.UNREADABLE if stands == "unknown" else evidence.tail(run, stands)
+
+    def forks(self, command: c.FindForks) -> Any:
+        run = next(run for run in self.runs if evidence.session_file(run) == command.session_file)
+        if self._said("tail", run) == GROWN:
+            return ()  # one obstacle is enough
+        found = self.known(f"fork {run}", "none", "there")
+        return {"none": (), "there": (f"/s/fork-of-{run}.jsonl",)}.get(found, evidence.UNREADABLE)
 
     def session(self, _: c.ReadSession) -> Any:
         queued = any(run.record.queued for run in self.runs.values())
@@ -245,24 +284,41 @@ class Play:
     def write_key(self, command: c.WriteKey) -> Any:
         run = self.runs[command.run]
         record = replace(run.record, asked_keys=run.record.asked_keys | {command.key})
-        if command.key == "resumed":
-            judge("resumed", record, self.truth(run))
+        if command.key in {"resumed", "lost"}:
+            judge(command.key, record, self.truth(run, command.key))
         outcome = self.outcome(f"key {command.key} {run.id}")
         if outcome.startswith("done"):
             entry = KeyEntry(command.key, command.run, dict(command.data))
             record = replace(record, keys=(*record.keys, entry))
+        if outcome == "done":
+            record = replace(record, sure_keys=record.sure_keys | {command.key})
         self._happened(run.id, record)
-        self._world_moves(command.key, run.id)
+        if outcome == "done" and self.faults:
+            self._world_moves(command.key, run.id)
         return {"done": True, "failed": False}.get(outcome, evidence.UNREADABLE)
 
     def _world_moves(self, key: str, run: str) -> None:
-        """While a key is being written, a pane may change hands, or somebody may go on with the child."""
-        for name in MOVES.get(key, ()) if self.faults else ():
-            self.chosen.pop(f"{name} {run}", None)
+        """While a key is being written, one of the witnesses may come to say something else."""
+        names = {what: what if what == "transcript" else f"{what} {run}" for what in MOVES.get(key, ())}
+        options = ("nothing", *(what for what, name in names.items() if name in self.chosen))
+        if len(options) == 1 or self._has_moved_before(key, run):
+            return
+        what = self.choices.choose(f"moves {run}", self._allowed(f"moves {run}", options))
+        if what != "nothing":
+            self.moved[names[what]] = self.chosen.pop(names[what])
+        if what == "pane":
+            self.chosen.pop(f"terminal {run}", None)
+            self.chosen.pop(f"processes {run}", None)
+
+    def _has_moved_before(self, key: str, run: str) -> bool:
+        """Which evidence the act was begun with is the same to what moves then (`acting`)."""
+        if self.acting is None:
+            return False
+        return self.acting.setdefault(("moves", key, run), dict(self.chosen)) != self.chosen
 
     def close(self, command: c.ClosePane) -> Result:
         run = next(run for run in self.runs.values() if run.surface == command.pane)
-        judge("close", run.record, self.truth(run, "files", "transcript", "processes", "tail"))
+        judge("close", run.record, self.truth(run, "close"))
         outcome = self.outcome(f"close {run.id}", (*OUTCOMES, "ignored"))
         if outcome.startswith("done"):
             self._happened(run.id, replace(run.record, closed=run.record.closed + 1))
@@ -274,8 +330,7 @@ class Play:
     def send(self, command: c.SendIntercom) -> Result:
         run = next(run for run in self.runs.values() if evidence.session_id(run.id) == command.session)
         act = "continue" if run.kind == "worktree" and run.record.has("continued") else "ask"
-        needed = ("files", "transcript", "roster", "processes", *(["tail"] if act == "continue" else []))
-        judge(act, run.record, self.truth(run, *needed))
+        judge(act, run.record, self.truth(run, act))
         outcome = self.outcome(f"send {run.id}")
         field_name = "asked" if act == "ask" else "continued"
         # The attempt counts: what failed is not tried again.
@@ -308,18 +363,33 @@ class Play:
 
     # -- judging -----------------------------------------------------------------------------------------------
 
-    def truth(self, run: Run, *needed: str) -> Truth:
+    def truth(self, run: Run, act: str = "") -> Truth:
         doubts = [
-            f"{name} is not known"
-            for name in needed
-            if not {self.chosen.get(name), self.chosen.get(f"{name} {run.id}")} & {"known", *GOOD[name]}
+            f"{name} is {self._said(name, run.id) or 'not known'}"
+            for name, values in WANTED.get(act, {}).items()
+            if self._said(name, run.id) not in values and not (name == "result" and run.reported)
         ]
+        if "tail" in WANTED.get(act, {}) and not run.heard:
+            doubts.append("nobody knows how far it had come at the look before")
         kind = self.chosen.get(f"pane {run.id}", "unknown").split()
         occupant = {"script": "child", "plain": "restored", "gone": "nobody"}.get(kind[0], kind[0])
         if occupant == "restored" and (run.ran_in is None or self.terminal(run.id) == run.ran_in):
             occupant = "person"
+        if act == "lost" and self._said("processes", run.id) == "unknown":
+            occupant = "unknown"
         tracked = self.chosen.get(f"registry {run.id}") != "untracked"
-        return Truth(run.kind, tracked, run.reported, occupant, tuple(doubts))
+        forked = self.chosen.get(f"fork {run.id}") == "there"
+        return Truth(run.kind, tracked, run.reported, occupant, tuple(doubts), self._at_work(run), forked)
+
+    def _said(self, name: str, run: str) -> str | None:
+        return self.chosen.get(name, self.chosen.get(f"{name} {run}"))
+
+    def _at_work(self, run: Run) -> str:
+        if self._said("roster", run.id) == "busy":
+            return "the roster says that it works"
+        if self._said("tail", run.id) == GROWN or self._said("activity", run.id) == REWRITTEN:
+            return "its files have grown since the look before"
+        return ""
 
     def _happened(self, run: str, record: Record) -> None:
         self.runs[run] = replace(self.runs[run], record=record)
@@ -346,7 +416,7 @@ ANSWERS: Mapping[type, Any] = {
     c.ListSessions: Play.roster,
     c.ListPanes: Play.panes,
     c.ProcessInfo: Play.processes,
-    c.FindForks: lambda _, __: (),
+    c.FindForks: Play.forks,
     c.ReadTail: Play.tail,
     c.ReadSession: Play.session,
     c.WriteKey: Play.write_key,

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from crash import evidence
+from crash.alphabet import BOTH_ACT, CUT, MERGED, TIRED, UNMERGED
 from crash.judge import BrokenInvariantError, Record, has_converged
 from crash.play import Play
 from crash.states import Choices, CoveredError, Run, State
@@ -27,37 +28,7 @@ from strawboss.recovery.restored.machine import REACH_LOOKS
 
 LOOKS = 3
 CONVERGING_LOOKS = 4  # one to take back a close, two to prove, one more
-# What three looks merge, because the core is told the same or the world is left the same: phases that are not `waiting`,
-# a torn transcript with an unreadable one, a session that cannot be asked with one that compacts, a second restore with
-# the first, a key refused with a key lost, an attempt of which only the reply is missing with one that was lost.
-MERGED = {
-    "activity": ("waiting", "active", "unknown"),
-    "transcript": ("whole", "unknown"),
-    "session": ("idle", "busy", "compacting"),
-    "pane": ("script", "script new", "plain new", "plain same", "shell", "shell last", "gone", "unknown"),
-    "key": ("done", "failed", "done, reply lost"),
-    "close": ("done", "failed", "done, reply lost", "not done, reply lost"),
-    "send": ("done", "failed", "done, reply lost"),
-    "tell": ("done", "failed", "done, reply lost"),
-}
-BOTH_ACT = {
-    "registry": ("untracked",),
-    "activity": ("active",),
-    "files": ("known",),
-    "transcript": ("whole",),
-    "result": ("missing",),
-    "roster": ("idle",),
-    "pane": ("plain new",),
-    "processes": ("known",),
-    "tail": ("cut",),
-    "session": ("idle",),
-    "listed": ("listed",),
-    "key": ("done", "failed"),
-    "close": ("done", "failed"),
-}
-UNREACHABLE_LOOKS = (
-    REACH_LOOKS + 3
-)  # that a worktree child may be out of reach before the launcher hears of it
+UNREACHABLE_LOOKS = REACH_LOOKS + 3  # while a worktree child is out of reach, before its launcher hears of it
 
 # -- the search --------------------------------------------------------------------------------------------------
 
@@ -193,11 +164,18 @@ def _must_have_converged(run: Run, fresh: State, play: Play) -> None:
     truth = play.truth(run)
     has_converged(run.record, truth)
     before = next(one for one in fresh.runs if one.id == run.id)
-    due = _due(before, play.chosen)
-    if due is not None and not getattr(run.record, due):
-        raise BrokenInvariantError(
-            "I4", f"it is stranded, could be recovered, and is left alone ({due} is missing)"
-        )
+    for due in (_due(before, play.chosen), _due_before_telling(before, play.chosen)):
+        if due is not None and not getattr(run.record, due):
+            raise BrokenInvariantError(
+                "I4", f"it is stranded, could be recovered, and is left alone ({due} is missing)"
+            )
+
+
+def _due_before_telling(run: Run, chosen: Mapping[str, str]) -> str | None:
+    """A worktree child with a call that has no result is told to go on, whatever the word its reply ended with."""
+    was_cut = chosen.get(f"tail {run.id}") in CUT and chosen.get(f"roster {run.id}") == "idle"
+    begun = run.kind != "worktree" or run.record.has("continued") or run.record.told
+    return "continued" if was_cut and not begun and _due(run, chosen) == "told" else None
 
 
 def _due(run: Run, chosen: Mapping[str, str]) -> str | None:
@@ -205,6 +183,8 @@ def _due(run: Run, chosen: Mapping[str, str]) -> str | None:
     if run.record.ended or run.reported or run.kind == "persistent":
         return None
     if chosen.get(f"result {run.id}") == "there" or chosen.get(f"registry {run.id}") == "tracked":
+        return None
+    if chosen.get(f"fork {run.id}") == "there" or chosen.get(f"roster {run.id}") == "elsewhere":
         return None
     pane = chosen.get(f"pane {run.id}", "")
     if pane.startswith("script") and not run.record.has("continued"):
@@ -226,8 +206,8 @@ def one_run(kind: str) -> Search:
 
 
 def one_run_in_full(kind: str) -> Search:
-    """Nothing merged, over two looks: the check on what `MERGED` leaves out."""
-    return Search(one_run(kind).roots, looks=2, in_full=True)
+    """Over two looks: the check on what `MERGED` leaves out."""
+    return Search(one_run(kind).roots, looks=2, in_full=True, alphabet=UNMERGED)
 
 
 def one_tired_run(kind: str) -> Search:
@@ -236,7 +216,7 @@ def one_tired_run(kind: str) -> Search:
     proofs = {machine.name: Proof(misses=machine.last_miss - 1) for machine in MACHINES}
     tired = Memory({run.id: RunMemory(proofs=proofs)})
     return Search(
-        tuple(State((one,), tired) for one in (seen(run), taken_back(run))), looks=2, alphabet=MERGED
+        tuple(State((one,), tired) for one in (seen(run), taken_back(run))), looks=2, alphabet=TIRED
     )
 
 

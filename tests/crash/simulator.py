@@ -33,13 +33,20 @@ from strawboss.tape.writer import Tape
 
 ON_SESSION = frozenset({"child", "restored", "person", "resumed"})
 FAIR_LOOKS = LAST_MISS + 1  # misses that give up, and one look to take a close back
+# What every act on a child or its pane must have heard.
+WITNESSES = ("registry", "runs", "files", "transcript", "roster", "panes", "processes", "tail", "forks")
+MEANWHILE = ("result", "tracked", "says", "writes", "forked", "torn")
 RESUME_SCRIPT = f"/a/artifacts/{evidence.LAUNCHER.id}/subagent-scripts/zeta-resume-1.sh"
 RESUMED = (Process(81, name="bash", argv=("bash", RESUME_SCRIPT)), Process(82, name="pi", argv=("pi",)))
 
 
 @dataclass(slots=True)
 class Spot:
-    """A pane: `occupant` child | restored | person | resumed | shell, on that run's session file unless a shell."""
+    """A pane: `occupant` child | restored | person | resumed | shell, on that run's session file unless a shell.
+
+    `status`: what herdr says, which may be frozen. `work`: what its pi really does: nothing, or it `says` so to the
+    roster while its files stand still (a long tool), or it `writes` while the roster still takes it for idle.
+    """
 
     id: str
     terminal: str
@@ -47,17 +54,26 @@ class Spot:
     run: str
     status: str = "idle"
     registered: bool = True  # herdr knows which session its pi is on
+    work: str = ""
 
 
 @dataclass(slots=True)
 class Child:
+    """`stands`: how its last turn does. `steps`, `written`: how often its session and its activity file have grown.
+    `forked`: its session goes on in a newer file. `torn`: a line of the launcher's file that may hold a key of it is.
+    """
+
     id: str
     kind: str
     surface: str
     phase: str = "active"
-    cut: bool = True
+    stands: str = "cut"
+    steps: int = 0
+    written: int = 0
     reported: bool = False
     ended: bool = False
+    forked: bool = False
+    torn: bool = False
     record: Record = field(default_factory=Record)
 
     @property
@@ -69,7 +85,9 @@ class Child:
 
 @dataclass(slots=True)
 class World:
-    """`outages`: what cannot be read now. `outcomes`: how the next effects end; after that all succeed."""
+    """`outages`: what cannot be read now. `outcomes`: how the next effects end; after that all succeed. `meanwhile`: what
+    happens to a run while a key of it is written.
+    """
 
     children: dict[str, Child] = field(default_factory=dict)
     spots: list[Spot] = field(default_factory=list)
@@ -78,6 +96,7 @@ class World:
     memory: Memory = field(default_factory=Memory)
     outages: set[str] = field(default_factory=set)
     outcomes: list[str] = field(default_factory=list)
+    meanwhile: str = ""
     busy: bool = False
     compacting: bool = False
     monotonic: float = 0.0
@@ -118,12 +137,32 @@ class World:
         for spot in self.spots:
             known = spot.occupant in ON_SESSION and spot.registered
             spot.occupant = "restored" if known else "shell"
-            spot.terminal, spot.status, spot.registered = self.fresh("t"), "idle", True
+            spot.terminal, spot.status, spot.registered, spot.work = self.fresh("t"), "idle", True, ""
         self.restart_launcher()
 
     def hand_over_live(self) -> None:
         for spot in self.spots:
             spot.terminal = self.fresh("t")
+
+    def happen(self, what: str, child: Child) -> None:
+        """What can make an act wrong at any moment."""
+        spot = self.spot_of(child.id)
+        if what == "result":
+            child.reported = True
+            self.registry.discard(child.id)
+        elif what == "tracked":
+            self.registry.add(child.id)
+        elif what in {"says", "writes"} and spot is not None and spot.occupant in ON_SESSION:
+            spot.work = what
+            self._grow()
+        elif what in {"forked", "torn"}:
+            setattr(child, what, True)
+
+    def _grow(self) -> None:
+        for spot in self.spots:
+            if spot.work == "writes":
+                self.children[spot.run].steps += 1
+                self.children[spot.run].written += 1
 
     # -- one look --------------------------------------------------------------------------------------------------
 
@@ -172,7 +211,10 @@ class World:
         """I4: everything can be read, effects succeed, nothing else happens; then every run must have converged."""
         self.outages.clear()
         self.outcomes.clear()
+        self.meanwhile = ""
         self.busy = self.compacting = False
+        for child in self.children.values():
+            child.torn = False
         self._take_queued()
         before = {run: child.record for run, child in self.children.items()}
         due = {run: self._due(child) for run, child in self.children.items()}
@@ -190,6 +232,8 @@ class World:
         """What a fair continuation must bring: `asked`, `told`, or nothing that this model can insist on."""
         if child.reported or child.ended or child.kind == "persistent" or child.record.ended:
             return None
+        if child.forked or any(spot.work for spot in self.spots if spot.run == child.id):
+            return None
         spots = [spot for spot in self.spots if spot.run == child.id and spot.occupant in ON_SESSION]
         if child.record.closed:
             # Taken back because somebody had opened its session elsewhere: given up with a warning then.
@@ -206,6 +250,7 @@ class World:
     def pass_time(self, seconds: float, *, asleep: float = 0.0) -> None:
         self.monotonic += seconds
         self.wall += seconds + asleep
+        self._grow()
 
     def _take_queued(self) -> None:
         for runs in self.queue:
@@ -236,6 +281,7 @@ class World:
             tuple(entry for child in children for entry in child.record.keys),
             frozenset(evidence.session_file(child.id) for child in children if child.reported),
             told=frozenset(child.id for child in children if child.record.told),
+            torn_keys=frozenset(child.id for child in children if child.torn),
         )
 
     def files(self, command: c.ReadRun) -> RunFiles:
@@ -246,7 +292,7 @@ class World:
 
     def activities(self) -> Mapping[str, Any]:
         return {
-            run: self.readable("activity", evidence.activity(child.phase))
+            run: self.readable("activity", evidence.activity(child.phase, child.written))
             for run, child in self.children.items()
         }
 
@@ -276,25 +322,37 @@ class World:
         peers = [evidence.LAUNCHER_PEER]
         for spot in self.spots:
             if spot.occupant in ON_SESSION:
-                status = "idle" if spot.status == "idle" else "tool:bash"
+                status = "tool:bash" if spot.work == "says" or spot.status != "idle" else "idle"
                 peers.append(evidence.child_peer(spot.run, spot.id, status))
         return tuple(peers)
 
+    def child_on(self, session_file: str) -> Child:
+        return next(one for one in self.children.values() if evidence.session_file(one.id) == session_file)
+
     def tail(self, command: c.ReadTail) -> Any:
-        child = next(
-            one for one in self.children.values() if evidence.session_file(one.id) == command.session_file
-        )
-        return self.readable("tail", evidence.tail(child.id, cut=child.cut))
+        child = self.child_on(command.session_file)
+        return self.readable("tail", evidence.tail(child.id, child.stands, child.steps))
+
+    def forks(self, command: c.FindForks) -> Any:
+        forked = self.child_on(command.session_file).forked
+        return self.readable("forks", ("/s/fork.jsonl",) if forked else ())
 
     # -- effects ---------------------------------------------------------------------------------------------------
 
     def outcome(self) -> str:
         return self.outcomes.pop(0) if self.outcomes else "done"
 
-    def truth(self, child: Child) -> Truth:
+    def truth(self, child: Child, *needed: str) -> Truth:
+        """`needed`: what the act must have read at this look."""
+        doubts = [f"{what} cannot be read" for what in needed if what in self.outages]
+        if child.torn and needed:
+            doubts.append("a line that may hold a key of it is torn")
         spots = [spot for spot in self.spots if spot.run == child.id and spot.occupant in ON_SESSION]
         occupant = spots[0].occupant if len(spots) == 1 else "two pi" if spots else "nobody"
-        return Truth(child.kind, child.id in self.registry, child.reported, occupant)
+        work = {spot.work for spot in spots} - {""}
+        at_work = "somebody is at work on it, whatever herdr says" if work else ""
+        tracked = child.id in self.registry
+        return Truth(child.kind, tracked, child.reported, occupant, tuple(doubts), at_work, child.forked)
 
     def write_key(self, command: c.WriteKey) -> Any:
         child = self.children[command.run]
@@ -306,12 +364,15 @@ class World:
             entry = KeyEntry(command.key, command.run, dict(command.data))
             record = replace(record, keys=(*record.keys, entry))
         child.record = record
+        if command.key in {"nudged", "closing", "continued"}:
+            self.happen(self.meanwhile, child)
+            self.meanwhile = ""
         return {"done": True, "failed": False}.get(outcome, evidence.UNREADABLE)
 
     def close(self, command: c.ClosePane) -> Result:
         spot = next(spot for spot in self.spots if spot.id == command.pane)
         child = self.children[spot.run]
-        judge("close", child.record, replace(self.truth(child), occupant=spot.occupant))
+        judge("close", child.record, replace(self.truth(child, *WITNESSES), occupant=spot.occupant))
         outcome = self.outcome()
         if outcome.startswith("done"):
             self.spots.remove(spot)
@@ -321,7 +382,7 @@ class World:
     def send(self, command: c.SendIntercom) -> Result:
         child = next(one for one in self.children.values() if evidence.session_id(one.id) == command.session)
         act = "continue" if child.record.has("continued") else "ask"
-        judge(act, child.record, self.truth(child))
+        judge(act, child.record, self.truth(child, *WITNESSES))
         name = "continued" if act == "continue" else "asked"
         child.record = replace(child.record, **{name: getattr(child.record, name) + 1})
         return _result(self.outcome())
@@ -366,7 +427,7 @@ ANSWERS: Mapping[type, Any] = {
     c.ListSessions: lambda world, _: world.readable("roster", world.roster()),
     c.ListPanes: lambda world, _: world.readable("panes", world.panes()),
     c.ProcessInfo: World.processes,
-    c.FindForks: lambda _, __: (),
+    c.FindForks: World.forks,
     c.ReadTail: World.tail,
     c.ReadSession: lambda world, _: SessionState(
         idle=not (world.busy or world.compacting), compacting=world.compacting

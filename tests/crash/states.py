@@ -10,6 +10,7 @@ from crash import evidence
 from crash.judge import BrokenInvariantError, Record
 
 from strawboss.recovery.commands import Command
+from strawboss.recovery.facts import Standing
 from strawboss.recovery.look import MACHINES
 from strawboss.recovery.memory import Look, Memory, RunMemory
 from strawboss.recovery.noting import NOTING_LOOKS
@@ -18,16 +19,22 @@ from strawboss.recovery.restored.machine import PUTS, REACH_LOOKS
 
 INTERVAL = evidence.SETTINGS.interval
 NOW = evidence.clock(INTERVAL)  # every look; the memory's clocks are moved instead
+# What nothing has been added to since: `GROWN` and `REWRITTEN` are what comes after.
+STANDING = Standing(evidence.tail("", "cut").entries[-1].id, evidence.activity("waiting").updated_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run in the world. `ran_in`: the terminal in which a look last saw its launch script run."""
+    """One run in the world. `ran_in`: the terminal in which a look last saw its launch script run.
+
+    `heard`: whether the look before found it and heard how far its session file had come.
+    """
 
     id: str
     kind: str
     ran_in: str | None = None
     reported: bool = False
+    heard: bool = False
     record: Record = field(default_factory=Record)
 
     @property
@@ -43,13 +50,14 @@ class Run:
         noted = [str(entry.data["terminal"]) for entry in record.keys if entry.key == "seen"]
         if launcher and record.queued:
             record = replace(record, queued=0)
-        return replace(self, ran_in=noted[-1] if noted else None, record=record)
+        return replace(self, ran_in=noted[-1] if noted else None, heard=False, record=record)
 
     def key(self) -> object:
         record = self.record
-        keys = [(entry.key, entry.data.get("terminal")) for entry in record.keys]
+        void = set() if record.nudged else {"nudged", "unnudged"}  # as if it had never been written
+        keys = [(entry.key, entry.data.get("terminal")) for entry in record.keys if entry.key not in void]
         keys = tuple(key for key, before in zip(keys, [None, *keys], strict=False) if key != before)
-        return (self.kind, self.ran_in, self.reported, keys, replace(record, keys=()))
+        return (self.kind, self.ran_in, self.reported, self.heard, keys, replace(record, keys=()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +87,19 @@ def _memory_key(memory: RunMemory | None, looks: int) -> object:
         tuple(_proof_key(memory.proof(machine.name), machine.last_miss, looks) for machine in MACHINES),
         noting.noted,
         noting.ran_in,
-        memory.standing,
+        memory.standing if _may_be_found(memory) else None,
         handing.maybe_put,
         handing.handover is None,  # what it says is only said
         memory.settled is None,
         tuple(_near(count, end, looks) for count, end in counts),
     )
+
+
+def _may_be_found(memory: RunMemory) -> bool:
+    states = [(machine, memory.proof(machine.name).state) for machine in MACHINES]
+    if any(state in machine.under_way for machine, state in states):
+        return False
+    return any(state not in machine.ended for machine, state in states)
 
 
 def _proof_key(proof: Proof, last_miss: int, looks: int) -> object:
@@ -98,10 +113,21 @@ def _near(count: int, end: int, looks: int) -> int:
 
 
 def rebased(memory: Memory) -> Memory:
-    """The memory as if the next look were at `NOW`: only how long ago a thing was found matters."""
+    """The memory as if the next look were at `NOW`: only how long ago a thing was found, and what moves from now on,
+    matters.
+    """
     return replace(
-        memory, runs={run: _earlier(one) for run, one in memory.runs.items()}, clock=evidence.clock(0)
+        memory,
+        runs={run: _earlier(_as_it_stands(one)) for run, one in memory.runs.items()},
+        clock=evidence.clock(0),
     )
+
+
+def _as_it_stands(memory: RunMemory) -> RunMemory:
+    if memory.standing is None:
+        return memory
+    active_at = None if memory.standing.active_at is None else STANDING.active_at
+    return replace(memory, standing=replace(STANDING, active_at=active_at))
 
 
 def _earlier(memory: RunMemory) -> RunMemory:

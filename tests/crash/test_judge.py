@@ -14,6 +14,7 @@ from crash.judge import (
     has_converged,
     is_no_typing,
     judge,
+    undone,
     warned,
 )
 
@@ -41,9 +42,11 @@ RIGHT = {
     "resumed": (replace(CLOSING, told=1), GONE),
     "give up": (FAILED, ORDINARY),
     "take back": (CLOSING, ORDINARY),
+    "lost": (with_keys("seen"), GONE),
 }
 WRONG = [
     ("I1", "ask", with_keys(), CHILD),
+    ("I1", "ask", with_keys("nudged", "unnudged"), CHILD),
     ("I1", "close", with_keys("seen"), ORDINARY),
     ("I1", "close", with_keys("seen", "closing", "unclosed"), ORDINARY),
     ("I1", "continue", with_keys(), WORKTREE),
@@ -60,6 +63,16 @@ WRONG = [
     ("I5", "close", CLOSING, replace(ORDINARY, doubts=("processes is not known",))),
     ("I5", "close", CLOSING, WORKTREE),
     ("I5", "close", CLOSING, replace(ORDINARY, kind="persistent")),
+    ("I5", "close", CLOSING, replace(ORDINARY, at_work="the roster says that it works")),
+    ("I5", "close", CLOSING, replace(ORDINARY, forked=True)),
+    ("I5", "ask", with_keys("nudged"), replace(CHILD, at_work="its files have grown")),
+    ("I5", "ask", with_keys("nudged"), replace(CHILD, forked=True)),
+    ("I5", "continue", with_keys("continued"), replace(WORKTREE, at_work="its files have grown")),
+    ("I5", "continue", with_keys("continued"), replace(WORKTREE, forked=True)),
+    ("I5", "continue", with_keys("continued"), replace(WORKTREE, occupant="person")),
+    ("I5", "lost", with_keys("seen"), replace(GONE, doubts=("transcript is torn",))),
+    ("I5", "lost", with_keys("seen"), replace(GONE, forked=True)),
+    ("I5", "lost", with_keys("seen"), CHILD),
     ("I5", "tell", CLOSING, ORDINARY),
     ("I5", "tell", replace(CLOSING, closed=1), replace(GONE, reported=True)),
     ("I6", "close", CLOSING, replace(ORDINARY, occupant="person")),
@@ -101,6 +114,21 @@ def test_what_is_half_done_has_not_converged(record):
 @pytest.mark.parametrize("key", ["resumed", "gaveUp", "nudged"])
 def test_a_run_that_ended_has_converged(key):
     has_converged(replace(CLOSING, keys=(*CLOSING.keys, KeyEntry(key, "r")), closed=1, told=1), GONE)
+
+
+def test_a_nudge_that_was_taken_back_has_not_ended_its_run():
+    with pytest.raises(BrokenInvariantError, match="I4"):
+        has_converged(with_keys("nudged", "unnudged", closed=1), GONE)
+
+
+@pytest.mark.parametrize("changes", [{}, {"asked": 1}, {"asked_keys": frozenset({"nudged", "unnudged"})}])
+def test_a_nudge_whose_key_is_sure_leaves_or_is_taken_back_in_the_same_look(changes):
+    record = with_keys("nudged", sure_keys=frozenset({"nudged"}), **changes)
+    if changes:
+        undone(record)
+    else:
+        with pytest.raises(BrokenInvariantError, match="I4"):
+            undone(record)
 
 
 def test_a_second_warning_of_one_unconfirmed_key_breaks_i7():

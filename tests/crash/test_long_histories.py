@@ -3,13 +3,13 @@
 import functools
 
 from crash import evidence
-from crash.play import OUTCOMES
-from crash.simulator import ON_SESSION, World
+from crash.alphabet import OUTCOMES, TAILS
+from crash.simulator import MEANWHILE, ON_SESSION, WITNESSES, World
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-READS = ("registry", "runs", "activity", "files", "transcript", "roster", "panes", "processes", "tail")
+READS = (*WITNESSES, "activity")
 KINDS = (*evidence.KINDS, "ordinary", "ordinary")
 WORST_LOOK = 60  # commands; a kill after more than the look has is no kill
 indexes = st.integers(0, 5)
@@ -57,13 +57,16 @@ class History(RuleBasedStateMachine):
         self.world.start_run(kind)
 
     @precondition(lambda self: self.world.children)
-    @event(index=indexes, phase=st.sampled_from(("active", "waiting", "waiting")), cut=st.booleans())
-    def a_child_goes_on_or_ends_its_turn(self, index, phase, cut):
+    @event(
+        index=indexes, phase=st.sampled_from(("active", "waiting", "waiting")), stands=st.sampled_from(TAILS)
+    )
+    def a_child_goes_on_or_ends_its_turn(self, index, phase, stands):
         child = self.child(index)
         spot = self.world.spot_of(child.id)
         if spot and spot.occupant == "child":
-            child.phase, child.cut = phase, cut
-            spot.status = "idle" if phase == "waiting" else "working"
+            child.phase, child.stands = phase, stands
+            child.steps, child.written = child.steps + 1, child.written + 1
+            spot.status, spot.work = "idle" if phase == "waiting" else "working", ""
 
     @precondition(lambda self: self.world.children)
     @event(index=indexes)
@@ -79,7 +82,7 @@ class History(RuleBasedStateMachine):
         child = self.child(index)
         spot = self.world.spot_of(child.id)
         if spot and spot.occupant == "child":
-            spot.occupant, child.phase, child.ended = "shell", "done", sidecar
+            spot.occupant, spot.work, child.phase, child.ended = "shell", "", "done", sidecar
 
     @precondition(lambda self: self.world.children)
     @event(index=indexes)
@@ -120,14 +123,33 @@ class History(RuleBasedStateMachine):
     def a_person_leaves_a_pi(self, index):
         spot = self.spot(index)
         if spot.occupant in {"person", "restored", "resumed"}:
-            spot.occupant = "shell"
+            spot.occupant, spot.work = "shell", ""
 
     @precondition(lambda self: self.world.spots)
     @event(index=indexes, status=st.sampled_from(("idle", "working", "done")))
     def a_pane_works_or_rests(self, index, status):
         spot = self.spot(index)
         if spot.occupant in ON_SESSION - {"child"}:
-            spot.status = status
+            spot.status, spot.work = status, ""
+
+    # -- witnesses that contradict each other ------------------------------------------------------------------------
+
+    @precondition(lambda self: self.world.children)
+    @event(index=indexes, what=st.sampled_from(MEANWHILE[2:]))
+    def it_works_while_herdr_says_idle_or_its_session_is_forked_or_a_key_line_torn(self, index, what):
+        self.world.happen(what, self.child(index))
+
+    @precondition(lambda self: any(child.torn for child in self.world.children.values()))
+    @event()
+    def the_torn_lines_are_mended(self):
+        for child in self.world.children.values():
+            child.torn = False
+
+    @precondition(lambda self: any(spot.work for spot in self.world.spots))
+    @event()
+    def who_works_unseen_comes_to_rest(self):
+        for spot in self.world.spots:
+            spot.work = ""
 
     @precondition(lambda self: self.world.spots)
     @event(index=indexes)
@@ -192,15 +214,17 @@ class History(RuleBasedStateMachine):
         outages=st.sets(st.sampled_from(READS), max_size=1) | st.just(set()),
         seconds=st.sampled_from((15.0, 15.0, 15.0, 2.0, 40.0)),
         asleep=st.sampled_from((0.0, 0.0, 0.0, 3600.0, -600.0)),
+        meanwhile=st.sampled_from(("", *MEANWHILE)),
     )
-    def a_look(self, kill_after, outcomes, outages, seconds, asleep):
+    def a_look(self, kill_after, outcomes, outages, seconds, asleep, meanwhile):
         self.world.pass_time(seconds, asleep=asleep)
+        self.world.meanwhile = meanwhile
         self.world.outages, self.world.outcomes = set(outages), list(outcomes)
         if not self.away:
             self.world.look(kill_after=kill_after)
 
     def look_in_peace(self, looks):
-        self.world.outages, self.world.outcomes = set(), []
+        self.world.outages, self.world.outcomes, self.world.meanwhile = set(), [], ""
         for _ in range(looks if not self.away else 0):
             self.world.pass_time(evidence.SETTINGS.interval)
             self.world.look()

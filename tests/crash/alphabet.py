@@ -1,0 +1,91 @@
+"""What a small history may be made of: every answer of the world, what may move while a key is written, what is merged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Alphabet = Mapping[str, tuple[str, ...]]
+
+OUTCOMES = ("done", "failed", "done, reply lost", "not done, reply lost")
+PANES = ("script", "plain new", "plain same", "shell", "gone", "script new", "plain newer", "unknown")
+AFTER_CLOSE = ("gone", "shell last", "unknown")
+ACTIVITIES = ("waiting", "active", "starting", "done")
+# `busy`: it is at work, whatever herdr's status says. `elsewhere`: the roster knows it in another pane.
+ROSTER = ("idle", "busy", "absent", "elsewhere")
+# `stopped`: a call without a result in a reply that ended with the word `stop`.
+TAILS = ("cut", "ended", "stopped")
+CUT = frozenset({"cut", "stopped"})
+# Since the look before: another last step, the same said again.
+GROWN = "grown"
+REWRITTEN = "rewritten"
+
+# One of these, or nothing, happens while that key is being written.
+WITNESSES = ("result", "registry", "transcript", "files", "roster", "tail", "fork", "activity")
+MOVES: Alphabet = {
+    "closing": (*WITNESSES, "pane", "processes"),
+    "continued": (*WITNESSES, "pane", "processes"),
+    "nudged": (*WITNESSES, "pane", "processes"),
+}
+
+# What it may move to, where that is not everything else.
+MOVED: Alphabet = {"tail": (GROWN, "unknown"), "activity": (REWRITTEN, "unknown")}
+
+# What everybody must say at the moment of an act, on top of `pane`, which says who it is done to.
+STRANDED: Alphabet = {
+    "registry": ("untracked",),
+    "transcript": ("whole",),
+    "result": ("missing",),
+    "files": ("known",),
+    "processes": ("known",),
+    "fork": ("none",),
+}
+WANTED: Mapping[str, Alphabet] = {
+    "ask": {**STRANDED, "activity": ("waiting",), "roster": ("idle",), "tail": TAILS},
+    "close": {**STRANDED, "roster": ("idle", "absent"), "tail": TAILS},
+    "continue": {**STRANDED, "roster": ("idle",), "tail": tuple(CUT)},
+    "lost": {name: STRANDED[name] for name in ("registry", "transcript", "result", "files")},
+}
+
+# What three looks merge, because the core is told the same or the world is left the same: phases that are not `waiting`,
+# a torn transcript with an unreadable one, a session that cannot be asked with one that compacts, a second restore with
+# the first, a fork that cannot be ruled out with one that is found, a key refused with a key lost, an attempt of which
+# only the reply is missing with one that was lost, a reply that was cut with one that was cut though it says `stop`. What
+# moves within a look moves to anything all the same.
+MERGED: Alphabet = {
+    "activity": ("waiting", "active", "unknown"),
+    "roster": ("idle", "busy", "absent", "unknown"),
+    "fork": ("none", "there"),
+    "tail": ("stopped", "ended", GROWN, "unknown"),
+    "transcript": ("whole", "unknown"),
+    "session": ("idle", "busy", "compacting"),
+    "pane": ("script", "script new", "plain new", "plain same", "shell", "shell last", "gone", "unknown"),
+    "key": ("done", "failed", "done, reply lost"),
+    "close": ("done", "failed", "done, reply lost", "not done, reply lost"),
+    "send": ("done", "failed", "done, reply lost"),
+    "tell": ("done", "failed", "done, reply lost"),
+}
+# From where one more miss gives up; what moves within a look is left to three looks.
+TIRED: Alphabet = {**MERGED, "moves": ("nothing",)}
+# The check on that follows every path of two looks to its end; what moves within a look is left to three looks.
+UNMERGED: Alphabet = {
+    "roster": ("idle", "busy", "absent", "unknown"),
+    "tail": ("cut", "ended", GROWN, "unknown"),
+    "moves": ("nothing",),
+}
+BOTH_ACT: Alphabet = {
+    "registry": ("untracked",),
+    "activity": ("active",),
+    "files": ("known",),
+    "transcript": ("whole",),
+    "result": ("missing",),
+    "roster": ("idle",),
+    "pane": ("plain new",),
+    "processes": ("known",),
+    "tail": ("cut",),
+    "fork": ("none",),
+    "moves": ("nothing", "result"),
+    "session": ("idle",),
+    "listed": ("listed",),
+    "key": ("done", "failed"),
+    "close": ("done", "failed"),
+}
