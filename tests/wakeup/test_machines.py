@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 # A line that is cut is noticed after two seconds instead of 35.
 STRAWBOSS = """
-from strawboss.wakeup.store import patience
+from strawboss.wakeup.store.engines import patience
 patience.ANSWER_SECONDS = 2.0
 from strawboss.cli.main import main
 main()

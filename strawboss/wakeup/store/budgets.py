@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select, update
 
-from strawboss.wakeup.store.dialects import insert_if_absent
+from strawboss.wakeup.store.insert import insert_if_absent
 from strawboss.wakeup.store.schema import budgets
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from strawboss.wakeup.store.dialects import insert_if_absent
+from strawboss.wakeup.store.insert import insert_if_absent
 from strawboss.wakeup.store.schema import heartbeats
 
 BEAT = (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sqlalchemy import Connection, Table, and_, exists, func, select, text
+from sqlalchemy import Connection, Table, and_, exists, func, select
 
 from strawboss.wakeup.store.actions import ACTION_WINDOW_SECONDS
+from strawboss.wakeup.store.engines import kind_of
 from strawboss.wakeup.store.schema import (
     actions,
     approvals,
@@ -61,9 +62,7 @@ def complaints(connection: Connection) -> list[str]:
 
 
 def _engine(connection: Connection) -> Complaints:
-    if connection.dialect.name == "sqlite":
-        found = connection.execute(text("PRAGMA integrity_check")).scalars()
-        yield from (f"SQLite: {line}" for line in found if line != "ok")
+    yield from kind_of(connection).faults(connection)
 
 
 def _pages(connection: Connection) -> Complaints:

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import event, make_url, text
 from wakeup.postgres import statement
 
-from strawboss.wakeup.store import database as module
 from strawboss.wakeup.store import tasks
 from strawboss.wakeup.store.database import Database, open_database
+from strawboss.wakeup.store.engines import kind, postgresql
 from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.tasks import NewTask
 
@@ -83,7 +83,7 @@ def test_an_address_that_is_none_says_what_to_write(
 
 
 def test_a_password_in_the_address_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(postgresql, "CONNECT_SECONDS", 1)
     with pytest.raises(StoreError) as caught:
         open_database("postgresql+psycopg://user:hunter2@127.0.0.1:1/none")
     assert "hunter2" not in str(caught.value)
@@ -107,7 +107,7 @@ def test_a_directory_nobody_can_write_to_is_one_line(home: Path) -> None:
 def test_a_locked_store_is_unavailable_and_well_afterwards(
     database: Database, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(kind, "BUSY_SECONDS", 0.05)
     impatient = open_database(store_url)
     with database.write() as connection:
         connection.execute(text("DELETE FROM tasks"))

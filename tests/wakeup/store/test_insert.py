@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from strawboss.wakeup.store.dialects import insert_if_absent
+from strawboss.wakeup.store.insert import insert_if_absent
 from strawboss.wakeup.store.schema import budgets
 
 

@@ -1,0 +1,16 @@
+"""The databases that the store can be in: a module each, with what `kind.Kind` asks for, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, Engine
+
+from strawboss.wakeup.store.engines import postgresql, sqlite
+from strawboss.wakeup.store.engines.kind import Kind
+
+KINDS: Mapping[str, Kind] = {"sqlite": sqlite, "postgresql": postgresql}
+
+
+def kind_of(where: Connection | Engine) -> Kind:
+    return KINDS[where.dialect.name]
