@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 
 import click
 
@@ -13,8 +15,10 @@ from strawboss.cli.replay import moments as recorded_options
 from strawboss.cli.replay import opened
 from strawboss.cli.shelf import launcher_of
 from strawboss.cli.text import print_json, say
+from strawboss.overview.layout import Line
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import RunReport
+from strawboss.system.directories import file_name
 from strawboss.system.printable import printable
 from strawboss.tape.find import Seen, see
 from strawboss.tape.last import LastLook
@@ -113,11 +117,23 @@ def show(
     if as_json:
         print_json(as_data(report, conditions, seen))
         return
-    say(sentence(report), hanging="  ")
+    for line in lines_of(report, conditions, whole, seen):
+        say(line.text, " " * line.indent, "  ")
+
+
+def lines_of(
+    report: RunReport, conditions: Explanation, whole: bool, seen: Seen | None = None
+) -> Iterator[Line]:
+    yield Line(sentence(report))
     if seen is not None:
-        say(where(seen), "  ", "  ")
-    for line in condition_lines(conditions, whole):
-        say(line, "  ", "    ")
+        yield Line(where(seen), indent=2)
+    yield from (Line(line, indent=2) for line in condition_lines(conditions, whole))
+
+
+def last_lines(shelf: Path, run: str, session: str) -> list[Line]:
+    """As the last look of that launcher that its tape has saw the run; none where no tape has one."""
+    seen = see(shelf / file_name(session), run)
+    return list(lines_of(seen.report, seen.conditions, True, seen)) if seen else []
 
 
 def as_data(report: RunReport, conditions: Explanation, seen: Seen | None) -> Explained:

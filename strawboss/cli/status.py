@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -28,21 +29,46 @@ from strawboss.system.directories import config_file
     help="How far back a run of a closed launcher that has not reported is shown.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, as docs/cli.md says.")
-def status(since: float, as_json: bool) -> int:
+@click.option("--watch", is_flag=True, help="On the whole terminal, again and again; q ends it.")
+def status(since: float, as_json: bool, watch: bool) -> int:
     """Show every launcher of yours on this machine: what needs you, what was recovered, what is under way.
 
     Exit code 0 when nothing needs you, 1 when something does.
+
+    With --watch the arrows choose, Enter explains what is chosen (Esc goes back), f brings its pane in herdr to the
+    front, o opens a closed launcher in a new tab of herdr, c copies the command that is shown with it. Nothing is ever
+    typed into a pane.
     """
+    if watch:
+        reason = why_not_watched(as_json)
+        if reason:
+            raise click.UsageError(reason)
     try:
         config = load_config(config_file(), os.environ)
     except ConfigError as error:
         raise click.ClickException(str(error)) from error
+    if watch:
+        from strawboss.cli.watch import watch as watch_status
+
+        return int(bool(needs_of(watch_status(config, lambda: views_of(config, since)))))
     views = views_of(config, since)
     if as_json:
         show_json(views)
     else:
         show_page(views)
     return int(bool(needs_of(views)))
+
+
+def why_not_watched(as_json: bool) -> str:
+    if as_json:
+        return "--watch is for people and --json for programs; choose one"
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return "--watch needs a terminal; leave it out, or write --json"
+    if importlib.util.find_spec("curses") is None or importlib.util.find_spec("_curses") is None:
+        return (
+            "--watch needs curses, which this Python lacks: `pip install windows-curses` brings it to Windows"
+        )
+    return ""
 
 
 def views_of(config: Config, since: float) -> list[View]:

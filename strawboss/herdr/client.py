@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
@@ -18,7 +18,7 @@ from strawboss.recovery.evidence import Pane, Process
 from strawboss.recovery.verdict import Unknown
 
 T = TypeVar("T")
-Params = Mapping[str, str | bool]
+Params = Mapping[str, object]
 DONE = Result(Outcome.DONE)
 
 # How a refused `pane.close` ended. FAILED only where herdr refuses before it touches anything.
@@ -134,7 +134,23 @@ class Herdr:
             "placement": placement,
             "focus": True,
         }
-        reply = self._ask("plugin.pane.open", params)
+        return self._do("plugin.pane.open", params)
+
+    def focus(self, pane_id: str) -> Result:
+        """Bring the pane to the front."""
+        return self._do("pane.focus", {"pane_id": pane_id})
+
+    def open_tab(self, directory: str, command: Sequence[str]) -> Result:
+        """Open a tab in the foreground whose only pane runs the command from its beginning: nothing is typed.
+
+        `command`: argv. FAILED when herdr has no workspace, or cannot start it.
+        """
+        pane = {"type": "pane", "cwd": directory, "command": command}
+        return self._do("layout.apply", {"root": pane, "focus": True})
+
+    def _do(self, method: str, params: Params) -> Result:
+        """An act that can be asked for again: whatever herdr refuses has failed."""
+        reply = self._ask(method, params)
         if isinstance(reply, wire.Lost):
             return Result(Outcome.UNKNOWN if reply.written else Outcome.FAILED, reply.why)
         return Result(Outcome.FAILED, _refusal(reply)) if isinstance(reply, replies.Failure) else DONE

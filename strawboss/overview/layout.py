@@ -34,9 +34,9 @@ class Line:
     joint: str = ""
 
 
-def drawn(line: Line, width: int | None, *, colours: bool, chosen: bool = False) -> Iterator[str]:
-    """`width`: columns; None: a line is a line. `chosen`: shown as what a key would be about."""
-    code = ";".join(filter(None, [line.colour.value, "7" if chosen else ""])) if colours else ""
+def drawn(line: Line, width: int | None, *, colours: bool) -> Iterator[str]:
+    """`width`: columns; None: a line is a line."""
+    code = line.colour.value if colours else ""
     for part in wrapped(line.text, line.indent, width, line.joint):
         yield f"\x1b[{code}m{part}\x1b[0m" if code else part
 

@@ -31,7 +31,11 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class Running:
     launcher: Launcher
-    run: RunReport
+    report: RunReport
+
+    @property
+    def run(self) -> str:
+        return self.report.run
 
 
 def page(views: Sequence[View], now: float) -> list[Block]:
@@ -106,7 +110,7 @@ def _recovery(one: Recovery, now: float) -> Block:
 
 
 def _running(one: Running) -> Block:
-    run = one.run
+    run = one.report
     machine = f"{run.machine}, " if run.machine else ""
     text = f"{named_run(run.run, run.name)} of {named_launcher(one.launcher)}: {machine}{run.state}"
     return Block((Line(text, Colour.PLAIN, 2),), one)

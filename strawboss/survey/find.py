@@ -13,7 +13,6 @@ from strawboss.machine import ProcessList
 from strawboss.overview.judge import CLOSED_STATES, DAY_SECONDS
 from strawboss.overview.seen import Seen, Watch
 from strawboss.recovery.evidence import Launcher, LaunchScript, Transcript
-from strawboss.recovery.facts import is_pi
 from strawboss.recovery.keys import GAVE_UP, LOST
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.recheck import REGISTRY_READABLE
@@ -26,7 +25,7 @@ from strawboss.survey import sessions
 from strawboss.survey.bring_back import bring_back
 from strawboss.survey.liveness import Patience, started_at, watch_of
 from strawboss.survey.lock import is_held
-from strawboss.survey.terminals import SharedTerminals
+from strawboss.survey.terminals import SharedTerminals, pi_in
 from strawboss.system.directories import file_name
 from strawboss.tape.last import LastLook, last_looks
 from strawboss.tape.shelf import TAPES
@@ -126,12 +125,8 @@ class Survey:
             return None
         for pane in panes:
             if pane.session == file:
-                processes = self.terminals.process_info(pane.id)
-                return (
-                    None
-                    if isinstance(processes, Unknown)
-                    else next((one.pid for one in processes if is_pi(one)), None)
-                )
+                pid = pi_in(pane.id, self.terminals)
+                return None if isinstance(pid, Unknown) else pid
         return None
 
     def _look(self, launcher: Launcher, watch: Watch, looked_at: float | None, artifacts: Path) -> Seen:

@@ -11,13 +11,23 @@ from strawboss.herdr.client import Herdr
 from strawboss.herdr.wire import Timeouts
 from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.evidence import Panes, Processes
+from strawboss.recovery.facts import is_pi
 from strawboss.recovery.verdict import Unknown
+from strawboss.resident.effects import Panes as Terminals
 
 T = TypeVar("T")
 
 ONE_CALL = Timeouts(connect=0.2, total=0.4)  # seconds
 ALL_CALLS_SECONDS = 0.6  # after which none is begun
 TOO_SLOW = Unknown("herdr answers too slowly to be asked more")
+
+
+def pi_in(pane_id: str, terminals: Terminals) -> int | Unknown | None:
+    """The pid of the pi in its foreground."""
+    processes = terminals.process_info(pane_id)
+    if isinstance(processes, Unknown):
+        return processes
+    return next((one.pid for one in processes if is_pi(one)), None)
 
 
 class SharedTerminals:

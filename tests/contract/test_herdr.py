@@ -349,6 +349,37 @@ def test_strawboss_closes_a_pane_with_all_that_runs_in_it_and_finds_it_gone(herd
     assert client.process_info(pane) == Unknown("herdr refused: pane_not_found")
 
 
+def test_strawboss_brings_a_pane_to_the_front(herdr, client, pane):
+    other = herdr.workspace(herdr.root / "project", "other")
+    for wanted, behind in ((pane, other), (other, pane)):
+        assert client.focus(wanted) == Result(Outcome.DONE)
+        assert (herdr.pane(wanted)["focused"], herdr.pane(behind)["focused"]) == (True, False)
+    assert client.focus("w9:p9") == Result(Outcome.FAILED, "herdr refused: pane_not_found")
+
+
+def test_strawboss_opens_a_tab_that_runs_a_command_of_which_nothing_is_typed(herdr, client, pane):
+    command = ["/bin/bash", "-ic", "pi --session /s/x.jsonl; exec bash"]
+    assert client.open_tab(str(herdr.root), command) == Result(Outcome.DONE)
+    (opened,) = set(herdr.panes()) - {pane}
+    herdr.wait_for(lambda: herdr.pane(opened).get("agent") == "pi", what="herdr to see pi")
+    assert (herdr.pane(opened)["focused"], herdr.pane(opened)["cwd"]) == (True, str(herdr.root))
+    assert herdr.pane(opened)["tab_id"] != herdr.pane(pane)["tab_id"]
+    assert (herdr.root / "home" / "pi-was-called-with").read_text() == "--session /s/x.jsonl\n"
+    assert "--session" not in herdr.screen(opened)
+
+
+def test_the_shell_of_such_a_tab_is_there_when_pi_has_ended(herdr, client, pane):
+    (herdr.root / "tools" / "pi").write_text("#!/bin/sh\necho no such session; exit 1\n")
+    client.open_tab(str(herdr.root), ["/bin/bash", "-ic", "pi; exec bash"])
+    (opened,) = set(herdr.panes()) - {pane}
+    herdr.wait_for(lambda: "no such session" in herdr.screen(opened), what="pi to end")
+    at_prompt(herdr, opened)
+
+
+def test_strawboss_cannot_open_a_tab_where_there_is_no_workspace(herdr, client):
+    assert client.open_tab("/", ["sh"]) == Result(Outcome.FAILED, "herdr refused: workspace_not_found")
+
+
 def test_strawboss_is_refused_to_close_the_workspace_of_open_worktrees(scene):
     client = Herdr(find_address(scene.herdr.env, "linux"))
     scene.herdr.request("pane.close", pane_id=scene.labelled)

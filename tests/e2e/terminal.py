@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import pexpect
 import pyte
@@ -12,14 +12,42 @@ COLUMNS, ROWS = 80, 40
 SECONDS = 60.0
 
 
+class Screen(pyte.Screen):
+    """With what curses also sends to an xterm: rows scrolled up or down, a letter repeated."""
+
+    def draw(self, data: str) -> None:
+        super().draw(data)
+        self._drawn = data[-1:]
+
+    def scroll_up(self, count: int = 1) -> None:
+        self._at_the_top(lambda: self.delete_lines(count))
+
+    def scroll_down(self, count: int = 1) -> None:
+        self._at_the_top(lambda: self.insert_lines(count))
+
+    def repeat(self, count: int = 1) -> None:
+        self.draw(self._drawn * count)
+
+    def _at_the_top(self, act: Callable[[], None]) -> None:
+        x, y = self.cursor.x, self.cursor.y
+        self.cursor.y = self.margins.top if self.margins else 0
+        act()
+        self.cursor.x, self.cursor.y = x, y
+
+
+class Stream(pyte.ByteStream):
+    csi: ClassVar = pyte.ByteStream.csi | {"S": "scroll_up", "T": "scroll_down", "b": "repeat"}
+    events = pyte.ByteStream.events | {"scroll_up", "scroll_down", "repeat"}
+
+
 class Terminal:
     """The command in a pty; `screen` is drawn from all it has written."""
 
     def __init__(
         self, command: Sequence[str], env: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS
     ) -> None:
-        self._screen = pyte.Screen(columns, rows)
-        self._stream = pyte.ByteStream(self._screen)
+        self._screen = Screen(columns, rows)
+        self._stream = Stream(self._screen)
         self.written = b""
         self._process = pexpect.spawn(
             command[0], list(command[1:]), env=dict(env), dimensions=(rows, columns), timeout=SECONDS

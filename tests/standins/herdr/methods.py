@@ -195,6 +195,7 @@ METHODS: dict[str, tuple[Method, dict[str, type], dict[str, type]]] = {
     "tab.focus": (spaces.tab_focus, {"tab_id": TEXT}, {}),
     "tab.rename": (spaces.tab_rename, {"tab_id": TEXT, "label": TEXT}, {}),
     "tab.close": (spaces.tab_close, {"tab_id": TEXT}, {}),
+    "layout.apply": (spaces.layout_apply, {"root": dict}, {"tab_label": TEXT, "focus": FLAG}),
     "agent.list": (agent_list, {}, {}),
     "agent.get": (agent_get, {"target": TEXT}, {}),
     "pane.list": (pane_list, {}, {"workspace_id": TEXT}),

@@ -55,6 +55,24 @@ def tab_close(session: Session, params: Params) -> dict[str, Any]:
     return OK
 
 
+def layout_apply(session: Session, params: Params) -> dict[str, Any]:
+    """A new tab of one pane, which runs `command` in place of a shell; herdr can do more with it."""
+    layout, root = session.layout, params["root"]
+    if layout.active is None:
+        raise RefusedError("workspace_not_found", "no active workspace")
+    tab = layout.add_tab(layout.active, params.get("tab_label"), params.get("focus", False))
+    command = root.get("command") or ()
+    pane = session.open(tab, root.get("cwd") or layout.active.cwd, True, root.get("env"), command)
+    applied = {
+        "workspace_id": layout.active.id,
+        "tab_id": tab.id,
+        "zoomed": False,
+        "focused_pane_id": pane.id,
+    }
+    shown = describe.present(pane_id=pane.id, cwd=pane.cwd, command=list(command) or None)
+    return {"type": "layout_apply", "layout": {**applied, "root": {"type": "pane", **shown}}}
+
+
 def workspace_create(session: Session, params: Params) -> dict[str, Any]:
     cwd = params.get("cwd") or os.environ.get("HOME", "/")
     return {"type": "workspace_created", **_new_workspace(session, cwd, params.get("label"), params)}
