@@ -108,3 +108,19 @@ def test_how_old_must_be_said_and_only_a_person_prunes(monkeypatch: pytest.Monke
     )
     monkeypatch.setenv("STRAWBOSS_AGENT", "writer")
     assert refused("store", "prune", "--older-than", "30d") == "only a person prunes the task store"
+
+
+def test_whatever_page_of_the_file_is_damaged_it_is_never_well(home: Path) -> None:
+    for number in range(60):
+        run("task", "add", f"task {number} " + "x" * 200)
+    file = home / "state" / "store.sqlite"
+    assert run("store", "check").return_value == 0
+    whole = file.read_bytes()
+    size = int.from_bytes(whole[16:18], "big")
+    for start in range(0, len(whole), size):
+        for left in home.glob("state/store.sqlite*"):
+            left.unlink()
+        file.write_bytes(whole[:start] + b"\xff" * size + whole[start + size :])
+        ran = run("store", "check")
+        assert ran.exception is not None or ran.return_value == 1, start // size
+        assert "Traceback" not in ran.output

@@ -18,6 +18,8 @@ from namespaces import namespace_command
 from wakeup.postgres import Line, Server, own_server
 
 from strawboss.wakeup.agents import Agent, Registry
+from strawboss.wakeup.health import Finding, Health
+from strawboss.wakeup.inspection import check_all
 from strawboss.wakeup.store import tasks
 from strawboss.wakeup.store.database import open_database
 from strawboss.wakeup.store.events import Event, history
@@ -32,7 +34,8 @@ patience.ANSWER_SECONDS = 2.0
 from strawboss.cli.main import main
 main()
 """
-PACE = ("--interval", "1s", "--timeout", "8s")
+TIMEOUT = 8.0
+PACE = ("--interval", "1s", "--timeout", f"{TIMEOUT}s")
 STORED = "8. Update: done"
 # Notes who does what, goes on as long as a file says so, and has a result.
 WORK = """
@@ -51,7 +54,7 @@ class Site:
         stack.callback(self.database.close)
         self.command = ["sh", "-c", WORK.format(log=home / "log", hold=home / "hold")]
 
-    def start(self, number: int, store: str = "") -> subprocess.Popen[bytes]:
+    def start(self, number: int, store: str = "", on_stall: str = "restart") -> subprocess.Popen[bytes]:
         """A machine with one agent that stays awake, and one monitor. Killed, everything on it is."""
         environment = {
             **os.environ,
@@ -61,7 +64,7 @@ class Site:
         heartbeat = shlex.join([sys.executable, "-c", STRAWBOSS, "heartbeat", *PACE])
         script = f"""
             hostname host-{number}
-            {heartbeat} --check-all --every 2s --on-stall restart >> {self.home}/monitor-{number} 2>&1 &
+            {heartbeat} --check-all --every 2s --on-stall {on_stall} >> {self.home}/monitor-{number} 2>&1 &
             {heartbeat} --agent a{number} --every 600s >> {self.home}/agent-{number} 2>&1 &
             wait"""
         machine = subprocess.Popen([*namespace_command(), "--uts", "sh", "-c", script], env=environment)
@@ -94,6 +97,10 @@ class Site:
             return next((line.split()[0] for line in lines if line.endswith(f" {agent}")), "")
 
         return str(self.until(found, f"{agent} to be at work"))
+
+    def seen(self, registry: Registry) -> dict[str, Finding]:
+        """How the agents look from a place that is on none of the machines."""
+        return {one.agent.name: one.finding for one in check_all(registry.agents, self.database, TIMEOUT)}
 
     def tasks(self) -> dict[str, Task]:
         with self.database.read() as connection:
@@ -165,3 +172,31 @@ def test_of_ten_machines_one_dies_one_is_cut_off_the_database_crashes_and_each_o
     # Nobody was taken for dead but those two: what a monitor cannot see it leaves to the monitor there.
     assert {event.agent for event in site.events("alert: dead", "restart: began")} <= {"a0", "a1"}
     assert "a0" in {event.agent for event in site.events("restart: ended")}
+
+
+def test_of_two_machines_each_takes_its_task_neither_calls_the_others_agent_dead_and_one_that_is_gone_is_found(
+    site: Site, enlist: Callable[..., Registry]
+) -> None:
+    registry = enlist(*(Agent(f"a{number}", command=site.command) for number in range(2)))
+    holds = {agent: site.hold(agent) for agent in ("a0", "a1")}
+    added = site.add(2)
+    machines = [site.start(number, on_stall="warn") for number in range(2)]
+    in_hand = {agent: site.in_hand(agent) for agent in holds}
+    assert set(in_hand.values()) == added
+
+    # Each monitor has looked at both since.
+    for number in range(2):
+        log = site.home / f"monitor-{number}"
+        site.until(lambda: log.read_text().count("| a1 | healthy |") >= 2, "the monitor to see them")  # noqa: B023
+        assert "dead" not in log.read_text()
+    assert {found.health for found in site.seen(registry).values()} == {Health.HEALTHY}
+
+    _end(machines[0])
+    site.until(
+        lambda: site.seen(registry)["a0"].health is Health.DEAD, "the machine that is gone to be found"
+    )
+    assert "its host is gone" in site.seen(registry)["a0"].why
+    assert site.seen(registry)["a1"].health is Health.HEALTHY
+    holds["a1"].unlink()
+    site.until(lambda: site.complete() == 2, "its task to come free and be done by the other")
+    assert {found.result for found in site.tasks().values()} == {"by a1"}

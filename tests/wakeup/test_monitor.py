@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from sqlalchemy import update
+from wakeup.identities import NOBODY
 
 from strawboss.heartbeat.clocks import Clocks
 from strawboss.system.json_files import write_json
@@ -21,7 +24,7 @@ from strawboss.wakeup.keep_alive import record_file
 from strawboss.wakeup.monitor import MonitorLook, Vigil, after, look, wake, watch
 from strawboss.wakeup.responses import OnStall
 from strawboss.wakeup.store import cycles, events, hosts, schema
-from strawboss.wakeup.store.database import Database
+from strawboss.wakeup.store.database import Database, open_database
 from strawboss.wakeup.store.errors import StoreError
 
 RHYTHM = Rhythm(0.5, 3.0)
@@ -106,8 +109,6 @@ def test_a_resident_monitor_says_that_the_machine_slept(
 def test_a_store_that_is_away_is_a_finding_and_the_watch_goes_on(
     light: Database, enlist: Callable[..., Registry]
 ) -> None:
-    from pathlib import Path
-
     enlist(AGENT)
     file = Path(os.environ["STRAWBOSS_STORE"].removeprefix("sqlite:///"))
     looks = watch(load, light, RHYTHM, OnStall.WARN, every=0.001)
@@ -161,6 +162,38 @@ def test_when_many_fall_silent_at_once_that_look_only_alerts_and_the_next_one_ac
 def words(look: object) -> dict[str, str]:
     assert isinstance(look, MonitorLook)
     return {name: response.words for name, response in look.responses.items()}
+
+
+@pytest.mark.parametrize("rubbish", [b"\0", b"\xff", b"SQLite"])
+def test_whatever_page_of_the_store_is_damaged_an_agent_that_died_is_never_all_well(
+    light: Database, enlist: Callable[..., Registry], home: Path, rubbish: bytes
+) -> None:
+    registry, file = enlist(AGENT), home / "state" / "store.sqlite"
+    with light.write() as connection:
+        cycles.begin(connection, "writer", host(), NOBODY, None, light.now())
+    light.close()
+    whole, seen = file.read_bytes(), Counter[str]()
+    size = int.from_bytes(whole[16:18], "big")
+    for start in range(0, len(whole), size):
+        damaged = whole[:start] + (rubbish * size)[:size] + whole[start + size :]
+        for left in home.glob("state/store.sqlite*"):
+            left.unlink()
+        file.write_bytes(damaged)
+        seen[how_it_looks(registry)] += 1
+    assert set(seen) == {"an error", "not well"}, seen
+
+
+def how_it_looks(registry: Registry) -> str:
+    try:
+        database = open_database()
+    except StoreError:
+        return "an error"
+    try:
+        return "well" if look(registry, database, RHYTHM, OnStall.WARN).is_well else "not well"
+    except StoreError:
+        return "an error"
+    finally:
+        database.close()
 
 
 def test_a_registry_that_breaks_is_one_alert_and_the_last_good_one_serves(
