@@ -104,22 +104,34 @@ def check(wish: Wish, environment: Mapping[str, str], runtime: Runtime, ask: Ask
     """Token, target, identity, access, in this order; stops at the first that fails."""
     variable = next((name for name in token_variables(wish.host) if environment.get(name, "").strip()), None)
     mode = wish.mode or ("injected-token" if variable else "host-gh")
-    principal = _Principal()
-    failure = None
+    principal, failure = _Principal(), None
     try:
-        if mode not in MODES:
-            raise _Failure("invalid_auth_mode", f"{mode!r} is no auth mode")
-        if mode == "injected-token" and variable is None:
-            raise _Failure(
-                "missing_injected_token", f"none of {', '.join(token_variables(wish.host))} is set"
-            )
-        if wish.repo is None:
-            raise _Failure("missing_target_repo", "no repository to check against")
+        _check_wish(wish, mode, variable)
         principal = _principal(wish, environment, ask)
         _check_login(wish.expected_login, principal)
         _check_access(wish, environment, ask)
     except _Failure as found:
         failure = found
+    return _report(wish, runtime, mode, variable, principal, failure)
+
+
+def _check_wish(wish: Wish, mode: str, variable: str | None) -> None:
+    if mode not in MODES:
+        raise _Failure("invalid_auth_mode", f"{mode!r} is no auth mode")
+    if mode == "injected-token" and variable is None:
+        raise _Failure("missing_injected_token", f"none of {', '.join(token_variables(wish.host))} is set")
+    if wish.repo is None:
+        raise _Failure("missing_target_repo", "no repository to check against")
+
+
+def _report(
+    wish: Wish,
+    runtime: Runtime,
+    mode: str,
+    variable: str | None,
+    principal: _Principal,
+    failure: _Failure | None,
+) -> AuthReport:
     return AuthReport(
         ok=failure is None,
         github_auth_mode=mode,

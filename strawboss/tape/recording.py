@@ -213,17 +213,9 @@ def _as_launcher(directory: Path, artifacts: Path, platform: str) -> Recording:
     place = posixpath.join(_recorded_parent(directory, slug), slug) if slug != "." else ANYWHERE
     file = next(iter(sorted(folder.glob(f"*_{session_id}.jsonl"))), folder / f"{session_id}.jsonl")
     header, name = _read_header(file)
-    slugs = sorted((path.name for path in sessions.iterdir() if path.is_dir()), key=len, reverse=True)
 
     def resolve(path: str) -> str:
         return posixpath.normpath(posixpath.join(header.cwd, path))
-
-    def locate(path: str) -> Path:
-        for one in slugs:
-            before, found, rest = path.partition(f"/{one}")
-            if found and before and (not rest or rest.startswith("/")):
-                return sessions / one / rest.lstrip("/")
-        return sessions / posixpath.basename(path) if slug == "." else directory / "not recorded"
 
     recorded = posixpath.join(place, file.name)
     launcher = Launcher(
@@ -234,8 +226,24 @@ def _as_launcher(directory: Path, artifacts: Path, platform: str) -> Recording:
         platform=platform,
         nested=file.with_name(file.name + POLICY_SUFFIX).exists(),
     )
+    elsewhere = None if slug == "." else directory / "not recorded"
+    locate = _locator(sessions, elsewhere)
     disk = Disk(recorded, f"{place}/artifacts/{session_id}", locate, resolve, session_id)
     return Recording(directory, launcher, disk, resolve)
+
+
+def _locator(sessions: Path, elsewhere: Path | None) -> Callable[[str], Path]:
+    """Where a path of the recorded machine lies in the recording, by its folder of sessions, the longest name first."""
+    slugs = sorted((path.name for path in sessions.iterdir() if path.is_dir()), key=len, reverse=True)
+
+    def locate(path: str) -> Path:
+        for one in slugs:
+            before, found, rest = path.partition(f"/{one}")
+            if found and before and (not rest or rest.startswith("/")):
+                return sessions / one / rest.lstrip("/")
+        return elsewhere or sessions / posixpath.basename(path)
+
+    return locate
 
 
 def _recorded_parent(directory: Path, slug: str) -> str:
