@@ -7,6 +7,7 @@ from pathlib import Path
 
 from strawboss.cli.main import COMMANDS
 from strawboss.config import OVERRIDES, load_config
+from strawboss.recovery.settings import LOOK_SECONDS
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -15,7 +16,7 @@ def test_its_config_is_a_config(tmp_path: Path) -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL)
     (tmp_path / "config.yaml").write_text(example)
     config = load_config(tmp_path / "config.yaml", {})
-    assert (config.interval, config.nudge, config.restored, config.role) == (15, False, False, "tower")
+    assert (config.interval, config.nudge, config.restored, config.role) == (LOOK_SECONDS, False, False, "tower")
 
 
 def test_the_variables_it_names_are_the_overrides_there_are() -> None:
@@ -26,3 +27,7 @@ def test_the_variables_it_names_are_the_overrides_there_are() -> None:
 def test_every_command_it_shows_is_there() -> None:
     shown = set(re.findall(r"(?:^|`)strawboss ([a-z:]+)", README.read_text(), re.MULTILINE))
     assert {"install", "uninstall", "doctor"} <= shown <= set(COMMANDS)
+
+
+def test_it_says_how_often_it_looks() -> None:
+    assert set(re.findall(r"every (\d+) s", README.read_text())) == {f"{LOOK_SECONDS:.0f}"}

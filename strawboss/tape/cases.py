@@ -20,7 +20,7 @@ that no broker could give. Members of a look:
 | `roster`, `panes` | lists of peers, of panes |
 | `processes` | pane id → list of processes |
 | `outcomes` | `close`, `send`, `tell`, `key` → failed, unknown, ignored, dropped, compacting |
-| `clock` | `{"wall": …, "monotonic": …}`; otherwise looks are 15 s apart |
+| `clock` | `{"wall": …, "monotonic": …}`; otherwise looks are `LOOK_SECONDS` apart |
 | `session_start` | true: a process new to the session takes this look |
 | `times` | the look is taken so often |
 | `later` | members that are something else once a key was written in this look, until it ends |

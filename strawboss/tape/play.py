@@ -68,7 +68,7 @@ class Summary:
 def play(
     looks: Iterable[Evidence], settings: Settings | None = None, record: Record | None = None
 ) -> tuple[list[Told], World]:
-    """Take every look, 15 s apart where no clock is recorded. Raises StopIteration without looks.
+    """Take every look, `LOOK_SECONDS` apart where no clock is recorded. Raises StopIteration without looks.
 
     Effects are played on the evidence; those of a tape are known. With `settings` a tape is evidence like any other.
     `record` writes the looks down on their way.
