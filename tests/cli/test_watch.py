@@ -6,15 +6,16 @@ import base64
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from cli.test_status import status
+from contract.test_herdr import at_prompt, new_herdr, tell_session
 from e2e.terminal import Terminal
 from runs.written import RUN
+from standins.herdr import HerdrServer
+from standins.short_directory import short_directory
 from survey.home import Home
 
 from strawboss.overview.screen import KEYS, KEYS_OF_EXPLANATION
@@ -33,8 +34,8 @@ Holds = Callable[[Sequence[str]], bool]
 @pytest.fixture
 def home() -> Iterator[Home]:
     """With a short path, so that commands with it fit a line."""
-    with tempfile.TemporaryDirectory(prefix="sb-", dir="/tmp") as directory:
-        yield Home(Path(directory))
+    with short_directory() as directory:
+        yield Home(directory)
 
 
 @contextmanager
@@ -139,6 +140,55 @@ def test_c_copies_the_whole_command_through_the_terminal(home: Home) -> None:
         (copied,) = re.findall(rb"\x1b\]52;c;([^\x07]*)\x07", terminal.written)
         assert base64.b64decode(copied).decode() == f"cd {home.project} && pi --session boss"
         quit_with(terminal)
+
+
+# -- in herdr --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def herdr() -> Iterator[HerdrServer]:
+    with short_directory() as root, new_herdr("stand-in", root) as server:
+        at_prompt(server, server.workspace(server.root / "project"))
+        yield server
+
+
+@contextmanager
+def watching_in(herdr: HerdrServer, home: Home, **environment: str) -> Iterator[Terminal]:
+    told = {"HERDR_SOCKET_PATH": str(herdr.socket), "SHELL": "/bin/bash"}
+    with watching(home, **told, **environment) as terminal:
+        yield terminal
+
+
+def test_o_opens_a_closed_launcher_in_a_new_tab_once_and_f_shows_it(home: Home, herdr: HerdrServer) -> None:
+    file = home.session("boss", RUN)
+    (first,) = herdr.panes()
+    with watching_in(herdr, home) as terminal:
+        terminal.until(shows("1 needs you"))
+        terminal.type("f")
+        terminal.until(shows("it is in no pane of this herdr"))
+        terminal.type("o")
+        terminal.until(shows("it is opened in a new tab"))
+        terminal.type("o")
+        terminal.until(shows("it is being opened"))
+        (opened,) = set(herdr.panes()) - {first}
+        herdr.wait_for(lambda: herdr.pane(opened).get("agent") == "pi", what="herdr to see pi")
+        tell_session(herdr, opened, str(file))
+        herdr.request("pane.focus", pane_id=first)
+        terminal.type("f")
+        terminal.until(shows("its pane is in front"))
+        assert herdr.pane(opened)["focused"]
+        quit_with(terminal)
+
+
+def test_a_pane_of_the_plugin_ends_so_that_what_it_lies_over_is_seen(home: Home, herdr: HerdrServer) -> None:
+    home.session("boss", RUN)
+    with watching_in(herdr, home, HERDR_PLUGIN_ENTRYPOINT_ID="status") as terminal:
+        terminal.until(shows("1 needs you"))
+        terminal.type("f")
+        terminal.until(shows("it is in no pane of this herdr"))
+        terminal.type("o")
+        assert terminal.wait() == 1
+    assert len(herdr.panes()) == 2
 
 
 def test_names_of_other_programs_do_nothing_to_the_terminal(home: Home) -> None:

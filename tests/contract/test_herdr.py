@@ -69,6 +69,10 @@ def herdr(request: pytest.FixtureRequest) -> Iterator[HerdrServer]:
 
 @pytest.fixture
 def client(herdr: HerdrServer) -> Herdr:
+    return client_of(herdr)
+
+
+def client_of(herdr: HerdrServer) -> Herdr:
     address = find_address(herdr.env, "linux")
     assert not isinstance(address, Unknown)
     return Herdr(address, resolve=lambda path: path)
