@@ -16,7 +16,12 @@ def test_its_config_is_a_config(tmp_path: Path) -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL)
     (tmp_path / "config.yaml").write_text(example)
     config = load_config(tmp_path / "config.yaml", {})
-    assert (config.interval, config.nudge, config.restored, config.role) == (LOOK_SECONDS, False, False, "tower")
+    assert (config.interval, config.nudge, config.restored, config.role) == (
+        LOOK_SECONDS,
+        False,
+        False,
+        "tower",
+    )
 
 
 def test_the_variables_it_names_are_the_overrides_there_are() -> None:

@@ -19,8 +19,8 @@ from strawboss.recovery.keys import FOLD, NUDGED, SEEN
 from strawboss.recovery.observing import ACTS, MAY_ACT, take_look
 from strawboss.recovery.settings import Settings
 from strawboss.tape.cases import open_fixture
+from strawboss.tape.moment import open_recording
 from strawboss.tape.play import Told, play
-from strawboss.tape.recording import open_recording
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 OBSERVING = replace(SETTINGS, observe=True)

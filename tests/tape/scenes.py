@@ -7,8 +7,8 @@ from pathlib import Path
 
 from strawboss.recovery.commands import ClosePane, Command, SendIntercom, TellLauncher, WriteKey
 from strawboss.recovery.settings import Settings
+from strawboss.tape.moment import open_recording
 from strawboss.tape.play import Told, play
-from strawboss.tape.recording import open_recording
 
 RECORDED = Path(__file__).parents[2] / "fixtures" / "recorded"
 

@@ -30,8 +30,8 @@ from strawboss.runs.foreign_files import open_regular
 from strawboss.runs.header import Header, read_header
 from strawboss.runs.sidecars import parse_worktree
 from strawboss.runs.tail import read_tail
+from strawboss.tape.moment import Recording, RegistryFile, open_recording, read_json, read_roster
 from strawboss.tape.play import Told, play
-from strawboss.tape.recording import Recording, RegistryFile, open_recording, read_json, read_roster
 
 pytestmark = pytest.mark.slow
 

@@ -33,8 +33,8 @@ from strawboss.recovery.messages import iso
 from strawboss.recovery.restored.machine import GONE_SECONDS, LAST_MISS
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.tape.door import open_looks
+from strawboss.tape.moment import open_recording
 from strawboss.tape.play import Summary, Told, play, summarize
-from strawboss.tape.recording import open_recording
 from strawboss.tape.world import World
 
 REPORTS = Path(__file__).parents[2] / "fixtures" / "reports"
