@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,10 @@ from sqlalchemy import update
 from wakeup.identities import NOBODY
 
 from strawboss.system.json_files import read_object
+from strawboss.system.process_identity import identify
 from strawboss.wakeup.agents import Agent
 from strawboss.wakeup.keep_alive import KeepAlive, record_file
-from strawboss.wakeup.store import budgets, checkout, cycles, schema, tasks
+from strawboss.wakeup.store import budgets, checkout, cycles, heartbeats, schema, tasks
 from strawboss.wakeup.store.checkout import Lease
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.tasks import NewTask, Status
@@ -147,3 +149,57 @@ def test_a_workspace_that_is_not_there_does_not_come_into_being(
     with pytest.raises(FileNotFoundError):
         keep_alive.beat("starting", "hello")
     assert not (home / "typo").exists()
+
+
+def test_a_read_only_agent_beats_from_the_state_directory_and_leaves_its_workspace_alone(
+    light: Database, home: Path
+) -> None:
+    (home / "desk").mkdir()
+    agent = Agent("reader", scope="read-only", workspace=str(home / "desk"))
+    KeepAlive(agent, "cycle-1", "p", light, 1.0, 60.0).record("starting", "hello")
+    assert record_file(agent).is_relative_to(home / "state")
+    assert isinstance(read_object(record_file(agent)), dict)
+    assert list((home / "desk").iterdir()) == []
+
+
+def test_a_beat_tells_how_long_the_command_has_shown_nothing_and_is_in_the_store_too(
+    keep_alive: KeepAlive, held: Lease, light: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, real = identify(os.getpid()), time.monotonic
+    monkeypatch.setattr("strawboss.wakeup.keep_alive.cpu_seconds", lambda *_: 0.0)
+    keep_alive.attend(command)
+    monkeypatch.setattr(time, "monotonic", lambda: real() + 30)
+    keep_alive.watch(Listener(activity="reading a.md"))
+    with light.read() as connection:
+        beat = heartbeats.all_beats(connection)["writer"]
+    record = read_object(record_file(WRITER))
+    assert isinstance(record, dict)
+    assert 30 <= beat.quiet < 60
+    assert record["extra"]["quiet"] >= 30
+    assert beat.message == record["last_message"] == "reading a.md"
+    keep_alive.watch(Listener(activity="reading a.md", heard=5))
+    assert keep_alive.quiet < 30
+
+
+def test_what_may_be_quiet_is_never_counted_as_silent(
+    light: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = time.monotonic
+    keep_alive = KeepAlive(Agent("calm", quiet_ok=True), "cycle-1", "p", light, 1.0, 60.0)
+    keep_alive.attend(identify(os.getpid()))
+    monkeypatch.setattr(time, "monotonic", lambda: real() + 3000)
+    assert keep_alive.quiet == 0.0
+
+
+def test_after_a_renewal_that_failed_the_work_stops_when_the_lock_runs_out_and_not_a_beat_later(
+    keep_alive: KeepAlive, held: Lease, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, real = home / "state" / "store.sqlite", time.monotonic
+    file.rename(home / "away")
+    assert keep_alive.watch(Listener()) is None
+    keep_alive.interval, keep_alive._next = 1000.0, real() + 1000
+    monkeypatch.setattr(time, "monotonic", lambda: real() + 59)
+    assert keep_alive.watch(Listener()) is None
+    monkeypatch.setattr(time, "monotonic", lambda: real() + 60)
+    assert "the lock has run out" in (keep_alive.watch(Listener()) or "")
+    (home / "away").rename(file)

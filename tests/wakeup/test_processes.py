@@ -118,9 +118,11 @@ def test_one_process_can_be_ended_at_once_and_a_stranger_is_spared(
     family: Callable[[str], list[ProcessIdentity]],
 ) -> None:
     parent, child, _ = family("deaf")
-    end_at_once(replace(parent, started=parent.started - 100))
+    assert end_at_once(replace(parent, started=parent.started - 100))
     assert liveness(parent) is Liveness.SAME
-    end_at_once(parent)
+    assert not end_at_once(replace(parent, namespace="pid:[1]"))
+    assert liveness(parent) is Liveness.SAME
+    assert end_at_once(parent)
     assert (liveness(parent), liveness(child)) == (Liveness.GONE, Liveness.SAME)
 
 

@@ -221,6 +221,19 @@ def test_an_action_that_fails_is_journalled_as_failed(ward: Ward, monkeypatch: p
     monkeypatch.undo()
 
 
+def test_a_wake_up_that_cannot_be_ended_keeps_its_command_and_its_task(
+    ward: Ward, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patient = ward.stall()
+    monkeypatch.setattr(responses, "end_at_once", lambda _: False)
+    said = respond(patient, OnStall.KILL).words
+    assert (
+        said == f"kill failed: the wake-up of analyst (pid {ward.process.pid}) cannot be ended; nothing was"
+    )
+    assert alive(patient) == {Liveness.SAME}
+    assert ward.found().status is Status.IN_PROGRESS
+
+
 def test_of_several_capable_agents_an_idle_one_with_budget_and_the_best_skill_is_chosen(
     light: Database, enlist: Callable[..., Registry]
 ) -> None:
