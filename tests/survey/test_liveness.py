@@ -10,6 +10,7 @@ import pytest
 
 from strawboss.machine import ProcessList
 from strawboss.overview.seen import Watch
+from strawboss.pi.protocol import SILENT_LOOKS
 from strawboss.recovery.evidence import Launcher
 from strawboss.survey.liveness import Patience, started_at, watch_of
 from strawboss.tape.last import LastLook
@@ -17,26 +18,28 @@ from strawboss.tape.last import LastLook
 NOW = time.time() + 1000
 HERE, GONE = "here", "gone"
 PIDS = {HERE: os.getpid(), GONE: 2**22 + 1, None: None}
+INTERVAL = 15.0
+PATIENCE = SILENT_LOOKS * INTERVAL
 
 
 @pytest.mark.parametrize(
     ("locked", "ago", "pid", "elsewhere", "watch"),
     [
-        (True, 60, None, (), Watch.LOOKING),
-        (True, 61, None, (), Watch.HUNG),
-        (False, 60, HERE, (), Watch.UNSEEN),
-        (False, 61, HERE, (), Watch.STOPPED),
-        (False, 61, HERE, (HERE,), Watch.CLOSED),
+        (True, PATIENCE, None, (), Watch.LOOKING),
+        (True, PATIENCE + 1, None, (), Watch.HUNG),
+        (False, PATIENCE, HERE, (), Watch.UNSEEN),
+        (False, PATIENCE + 1, HERE, (), Watch.STOPPED),
+        (False, PATIENCE + 1, HERE, (HERE,), Watch.CLOSED),
         (False, 100_000_000, HERE, (), Watch.CLOSED),  # that pid was another's then
-        (False, 61, GONE, (), Watch.CLOSED),
-        (False, 61, None, (), Watch.CLOSED),
+        (False, PATIENCE + 1, GONE, (), Watch.CLOSED),
+        (False, PATIENCE + 1, None, (), Watch.CLOSED),
     ],
 )
 def test_each_case(
     locked: bool, ago: float, pid: str | None, elsewhere: tuple[str, ...], watch: Watch
 ) -> None:
     last = LastLook(Path("/t"), Launcher("boss", "", "/s", "/w", pid=PIDS[pid]), (), NOW - ago)
-    patience = Patience(NOW, 15)
+    patience = Patience(NOW, INTERVAL)
     found = watch_of(
         last,
         locked=locked,
