@@ -136,6 +136,8 @@ def has_a_session(facts: Facts) -> Said:
 
 @condition("pi-intercom says that session is idle")
 def session_is_idle(facts: Facts) -> Said:
+    if isinstance(facts.roster, Unknown):
+        return unknown(facts.roster)
     if facts.peer is None:
         return unknown("its session is not known")
     return YES if is_idle(facts.peer.status) else no(f"it says {facts.peer.status}")

@@ -101,6 +101,11 @@ class Facts:
         return next((pane for pane in self.panes if pane.id == self.script.surface), None)
 
     @property
+    def no_pane(self) -> Unknown:
+        """Why its pane cannot be judged, where there is none to be judged."""
+        return self.panes if isinstance(self.panes, Unknown) else Unknown("its pane is not known")
+
+    @property
     def is_worktree(self) -> bool:
         """A manifest, a policy owner other than `public`, or the launch's own record: any one is enough."""
         policy = self.files.policy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from strawboss.recovery import facts
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.nudge.machine import State as Nudge
@@ -14,6 +15,7 @@ from strawboss.tape.taped_look import NOT_ASKED
 
 NAME_LENGTH = 60
 NEAR = 5
+UNASKED = frozenset({facts.NOT_ASKED.why, NOT_ASKED.why})  # why a look or its tape does not know
 BY_HAND = "its session file has its work, and subagent_resume goes on with it"
 NEXT = {
     "nudge": "it is asked for its report",
@@ -71,7 +73,7 @@ def condition_lines(conditions: Explanation, whole: bool) -> Iterator[str]:
     """Those that do not hold, machine by machine; then those that do and those not asked about, or how many they are."""
     each = [(machine, one) for machine, verdicts in conditions for one in verdicts]
     holding = [one for one in each if one[1].holds]
-    unasked = [one for one in each if one[1].why == NOT_ASKED.why]
+    unasked = [one for one in each if one[1].why in UNASKED]
     failing = [one for one in each if one not in holding and one not in unasked]
     yield from (f"{machine}: {one}" for machine, one in (failing + holding + unasked if whole else failing))
     if not whole and len(failing) < len(each):

@@ -21,7 +21,7 @@ from strawboss.recovery.evidence import (
     Transcript,
     Worktree,
 )
-from strawboss.recovery.facts import Facts
+from strawboss.recovery.facts import NOT_ASKED, Facts
 from strawboss.recovery.keys import NOTHING, fold
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.recovery.verdict import Unknown
@@ -37,6 +37,8 @@ SECONDS = 1767225600.0  # AT
 LAUNCHER = Launcher(id="boss", name="The Boss", file="/s/boss.jsonl", cwd="/w", pid=10, pane="w1:p1")
 SETTINGS = Settings()
 UNKNOWN = Unknown("it cannot be read")
+# As facts are before anybody but the files was asked.
+NOTHING_ASKED = dict.fromkeys(("roster", "panes", "processes", "tail", "forks"), NOT_ASKED)
 
 SCRIPT = LaunchScript(SCRIPT_PATH, "Zeta", FILE, PANE, auto_exit=True, persistent=False)
 FILES = RunFiles(SCRIPT, ended=False, policy=Policy("public", persistent=False))

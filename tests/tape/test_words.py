@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from strawboss.recovery import facts
 from strawboss.recovery.look import MACHINES
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.verdict import Answer, Verdict
@@ -66,20 +67,27 @@ HOLDS = Verdict("x.a", "it is a", Answer.YES)
 FAILS = Verdict("x.b", "it is b", Answer.NO, "it is c")
 NOT_SEEN = Verdict("x.d", "it is d", Answer.UNKNOWN, "herdr cannot be reached")
 UNASKED = Verdict("x.e", "it is e", Answer.UNKNOWN, NOT_ASKED.why)
-CONDITIONS = (("nudge", (HOLDS, UNASKED, FAILS)), ("turn", (NOT_SEEN,)))
+UNREAD = Verdict("x.f", "it is f", Answer.UNKNOWN, facts.NOT_ASKED.why)
+CONDITIONS = (("nudge", (HOLDS, UNASKED, FAILS)), ("turn", (NOT_SEEN, UNREAD)))
 
 
 def test_what_does_not_hold_and_what_could_not_be_seen_is_shown_and_the_rest_counted() -> None:
     assert list(condition_lines(CONDITIONS, whole=False)) == [
         f"nudge: {FAILS}",
         f"turn: {NOT_SEEN}",
-        "not shown: 1 that hold, 1 not asked about (`strawboss explain --all`)",
+        "not shown: 1 that hold, 2 not asked about (`strawboss explain --all`)",
     ]
 
 
 def test_the_whole_has_the_rest_behind_it() -> None:
     lines = list(condition_lines(CONDITIONS, whole=True))
-    assert lines == [f"nudge: {FAILS}", f"turn: {NOT_SEEN}", f"nudge: {HOLDS}", f"nudge: {UNASKED}"]
+    assert lines == [
+        f"nudge: {FAILS}",
+        f"turn: {NOT_SEEN}",
+        f"nudge: {HOLDS}",
+        f"nudge: {UNASKED}",
+        f"turn: {UNREAD}",
+    ]
 
 
 def test_where_nothing_is_left_out_nothing_is_counted() -> None:

@@ -49,6 +49,8 @@ def has_finished(facts: Facts) -> Said:
 
 @condition("its pane is found")
 def has_a_pane(facts: Facts) -> Said:
+    if isinstance(facts.panes, Unknown):
+        return unknown(facts.panes)
     if len(facts.own_panes) > 1:
         ids = ", ".join(sorted(pane.id for pane in facts.own_panes))
         return unknown(f"panes {ids} are all on its session file")
@@ -59,7 +61,7 @@ def has_a_pane(facts: Facts) -> Said:
 def pane_is_idle(facts: Facts) -> Said:
     """Its pane runs pi, and herdr says done or idle."""
     if facts.pane is None:
-        return unknown("its pane is not known")
+        return unknown(facts.no_pane)
     if facts.pane.agent != "pi":
         return no(f"herdr says {facts.pane.agent or 'no agent'} runs there")
     if facts.pane.status not in IDLE_STATUSES:
@@ -70,6 +72,8 @@ def pane_is_idle(facts: Facts) -> Said:
 @condition("its terminal is the one noted")
 def was_not_handed_over(facts: Facts) -> Said:
     """A live handoff gives a pane a new terminal, and its statuses are wrong for seconds: that look proves nothing (R20)."""
+    if isinstance(facts.panes, Unknown):
+        return unknown(facts.panes)
     return no("herdr has just given it a new one") if facts.handed_over else YES
 
 

@@ -74,6 +74,8 @@ def was_seen_running(facts: Facts) -> Said:
 def pane_is_there(facts: Facts) -> Said:
     if facts.script is None:
         return unknown("its launch script is not known")
+    if isinstance(facts.panes, Unknown):
+        return unknown(facts.panes)
     if facts.launch_pane is None:
         return no(f"herdr lists no pane {facts.script.surface}")
     return YES
@@ -83,7 +85,7 @@ def pane_is_there(facts: Facts) -> Said:
 def pane_is_on_its_session(facts: Facts) -> Said:
     pane = facts.launch_pane
     if pane is None or facts.script is None:
-        return unknown("the pane is not known")
+        return unknown(facts.no_pane)
     if pane.session is None:
         return unknown("herdr names no session for it")
     if pane.session != facts.script.session_file:
@@ -97,7 +99,7 @@ def pane_is_on_its_session(facts: Facts) -> Said:
 def pane_is_an_idle_pi(facts: Facts) -> Said:
     pane = facts.launch_pane
     if pane is None:
-        return unknown("the pane is not known")
+        return unknown(facts.no_pane)
     if pane.agent != "pi":
         return no(f"herdr says {pane.agent or 'no agent'} runs there")
     if pane.status not in IDLE_STATUSES:
@@ -109,7 +111,9 @@ def pane_is_an_idle_pi(facts: Facts) -> Said:
 def restore_happened(facts: Facts) -> Said:
     """A restored pane has a new terminal under the same pane id."""
     pane = facts.launch_pane
-    if pane is None or pane.terminal is None:
+    if pane is None:
+        return unknown(facts.no_pane)
+    if pane.terminal is None:
         return unknown("herdr reports no terminal id")
     if facts.keys.terminal is None:
         return unknown("it was never seen running")

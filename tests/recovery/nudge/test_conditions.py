@@ -11,6 +11,7 @@ from recovery.given import (
     BOSS_PEER,
     FILE,
     LAUNCHER,
+    NOTHING_ASKED,
     PEER,
     RUNNING,
     SETTINGS,
@@ -107,17 +108,23 @@ def test_the_launcher_is_found_in_the_roster_by_pid_too() -> None:
 
 
 @pytest.mark.parametrize("condition", NUDGE.conditions)
-def test_a_look_that_has_asked_nothing_yet_says_yes_to_nothing_it_did_not_ask(condition: Any) -> None:
+def test_a_look_that_has_asked_nothing_yet_says_neither_yes_nor_no_to_what_it_did_not_ask(
+    condition: Any,
+) -> None:
     asked_nothing = Facts(LAUNCHER, SETTINGS, "a1b2c3d4", False, UNKNOWN, RunFiles(UNKNOWN), Transcript())
-    answer = condition(asked_nothing).answer
     known = (
         conditions.is_on,
         shared.is_untracked,
         shared.has_not_been_acted_on,
         conditions.has_no_closing,
-        conditions.was_not_handed_over,
     )
-    assert (answer is YES) == (condition in known)
+    assert condition(asked_nothing).answer is (YES if condition in known else MAYBE)
+
+
+@pytest.mark.parametrize("condition", NUDGE.conditions)
+def test_where_the_files_say_who_it_is_all_else_is_unknown_until_it_is_asked(condition: Any) -> None:
+    known = condition in conditions.BY_FILES
+    assert condition(facts(**NOTHING_ASKED)).answer is (YES if known else MAYBE)
 
 
 def test_every_condition_has_a_name_of_its_own() -> None:

@@ -14,6 +14,7 @@ from recovery.given import (
     FILES,
     LAUNCHER,
     NEW,
+    NOTHING_ASKED,
     OLD,
     OTHER_FILE,
     PANE,
@@ -138,7 +139,9 @@ def test_any_resume_script_in_the_pane_is_somebody_elses_run() -> None:
 
 
 @pytest.mark.parametrize("condition", MACHINE.conditions)
-def test_a_look_that_has_asked_nothing_yet_says_yes_to_nothing_it_did_not_ask(condition: Any) -> None:
+def test_a_look_that_has_asked_nothing_yet_says_neither_yes_nor_no_to_what_it_did_not_ask(
+    condition: Any,
+) -> None:
     files = RunFiles(UNKNOWN, ended=UNKNOWN, policy=UNKNOWN)
     asked_nothing = Facts(LAUNCHER, SETTINGS, RUN, False, UNKNOWN, files, Transcript())
     known = (
@@ -149,7 +152,13 @@ def test_a_look_that_has_asked_nothing_yet_says_yes_to_nothing_it_did_not_ask(co
         shared.has_not_been_acted_on,
         conditions.has_something_left,  # it has no manifest
     )
-    assert (condition(asked_nothing).answer is YES) == (condition in known)
+    assert condition(asked_nothing).answer is (YES if condition in known else MAYBE)
+
+
+@pytest.mark.parametrize("condition", MACHINE.conditions)
+def test_where_the_files_say_who_it_is_all_else_is_unknown_until_it_is_asked(condition: Any) -> None:
+    known = (*conditions.BY_FILES, conditions.was_seen_running)
+    assert condition(restored_facts(**NOTHING_ASKED)).answer is (YES if condition in known else MAYBE)
 
 
 def test_every_condition_has_a_name_of_its_own() -> None:
