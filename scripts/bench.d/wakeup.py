@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from strawboss.wakeup import selection
 from strawboss.wakeup.abandoned import host
 from strawboss.wakeup.agents import Agent, Registry, load
 from strawboss.wakeup.cycle import Rhythm, run_cycle, woken
+from strawboss.wakeup.execute import Order, execute
 from strawboss.wakeup.inspection import check_all
 from strawboss.wakeup.keep_alive import record_file
 from strawboss.wakeup.store import available, checkout, cycles, schema, tasks
@@ -32,6 +34,7 @@ CHECKOUTS = 300
 AVAILABLE = 5_000
 STORED = (1_000, 100_000)
 REPEATS = 7
+SAID_MIB = 512
 AGENTS = 1000
 LOOK_BUDGET_SECONDS = 0.5
 Statement = tuple[str, tuple[object, ...]]
@@ -43,6 +46,7 @@ def measure() -> list[tuple[str, float, float, float]]:
         checkout_beside_raw(),
         selection_beside_raw(),
         wake_up_in_a_large_store(),
+        output_without_newlines(),
         look_at_a_thousand_agents(),
     ]
 
@@ -172,6 +176,31 @@ def _fill_with_the_past(database: Database, count: int) -> None:
         )
         connection.execute(insert(schema.events), [{"task": one, **event} for one in ids])
         connection.execute(insert(schema.messages), [{"task": one, **said} for one in ids])
+
+
+def output_without_newlines() -> tuple[str, float, float, float]:
+    """A command that says very much in one line, beside what `cat` takes to carry that through a pipe."""
+    with _home() as directory:
+        said = directory / "said"
+        with said.open("wb") as file:
+            file.writelines(b"x" * (1 << 20) for _ in range(SAID_MIB))
+        order = Order(
+            ("cat", str(said)),
+            {"prompt": ""},
+            directory,
+            dict(os.environ),
+            directory / "o" / "x.log",
+            600,
+            "cycle-x",
+        )
+
+        def ours() -> None:
+            assert execute(order, lambda _: None, lambda _: None).succeeded
+            order.output.unlink()
+
+        raw = f"cat {said} | cat > /dev/null"
+        times = _best(ours), _best(lambda: subprocess.run(raw, shell=True, check=True))
+    return f"{SAID_MIB} MiB of output without a newline beside cat", *times, 3.0
 
 
 def _best(work: Callable[[], object]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from strawboss.wakeup.agents import Agent
+from strawboss.wakeup.keep_alive import record_file
 from strawboss.wakeup.store import inbox, tasks
 from strawboss.wakeup.store.inbox import Message
 from strawboss.wakeup.store.tasks import Task
@@ -28,6 +30,8 @@ While you work you may run these commands:
   strawboss delegate "TITLE" --body TEXT [--to AGENT] [--needs-capability NAME]   hand a part to somebody else
   strawboss approve --ask "QUESTION"                                              this task waits for a yes
   strawboss task block {task} --reason TEXT                                       you cannot go on
+  {beat} --message TEXT
+                                                                                  you are at work, though nothing shows it
 What you say last is stored as the task's result."""
 
 
@@ -132,7 +136,10 @@ def _sections(agent: Agent, task: Task, known: Understanding, separate: bool) ->
     )
     yield _listing("Your messages", (f"from {one.sender}: {one.body}" for one in known.messages))
     yield _listing("Files", (f"{name}\n\n{text}" for name, text in known.files))
-    yield HOW_TO.format(task=task.id)
+    beat = shlex.join(
+        ["strawboss", "agent:beat", "--agent", agent.slug, "--scratch-dir", str(record_file(agent).parent)]
+    )
+    yield HOW_TO.format(task=task.id, beat=beat)
 
 
 def _described(agent: Agent) -> str:

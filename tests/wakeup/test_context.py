@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import Connection
 
+from strawboss.cli.main import strawboss
+from strawboss.system.json_files import read_object
 from strawboss.wakeup import context as module
 from strawboss.wakeup.agents import Agent
 from strawboss.wakeup.context import ContextError, prompt, understand
+from strawboss.wakeup.keep_alive import KeepAlive, record_file
 from strawboss.wakeup.store import inbox, tasks
 from strawboss.wakeup.store.database import Database
 from strawboss.wakeup.store.tasks import NewTask, Status, Task
@@ -152,3 +158,22 @@ def test_a_file_that_is_named_twice_is_loaded_once_and_only_as_far_as_there_is_r
     with light.write() as connection:
         task = add(connection, title="one.md two.md three.md", files=("two.md",))
         assert [name for name, _ in understand(connection, task, agent).files] == ["two.md", "one.md"]
+
+
+@pytest.mark.parametrize("scope", ["read-only", "read-write"])
+def test_the_prompt_says_how_the_agent_beats_itself_and_that_is_how(
+    light: Database, home: Path, scope: Literal["read-only", "read-write"]
+) -> None:
+    (home / "my desk").mkdir()
+    agent = Agent("reader", workspace=str(home / "my desk"), scope=scope, command=["cat"])
+    KeepAlive(agent, "cycle-1", "strawboss", light, 1.0, 60.0).record("implementing", "7. Execute")
+    with light.write() as connection:
+        task = add(connection)
+        said = prompt(agent, task, understand(connection, task, agent))
+    [line] = [line for line in said.splitlines() if "agent:beat" in line]
+    words = [word.replace("TEXT", "thinking hard") for word in shlex.split(line)[1:]]
+    assert CliRunner().invoke(strawboss, words, standalone_mode=False).exception is None
+    record = read_object(record_file(agent))
+    assert isinstance(record, dict)
+    assert (record["last_message"], record["parent_id"]) == ("thinking hard", "strawboss")
+    assert (home / "my desk" / ".deft-scratch").exists() is (scope == "read-write")

@@ -12,6 +12,7 @@ from strawboss.wakeup.store import approvals, checkout, inbox, tasks
 from strawboss.wakeup.store.approvals import Decision
 from strawboss.wakeup.store.changes import announce, listening
 from strawboss.wakeup.store.database import Database
+from strawboss.wakeup.store.engines import postgresql
 from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.tasks import NewTask, Status
 
@@ -116,12 +117,13 @@ def test_stores_in_other_schemas_of_one_server_are_not_heard(database: Database,
 def test_a_server_that_goes_away_while_one_waits_is_an_error(database: Database) -> None:
     if database.engine.dialect.name == "sqlite":
         pytest.skip("a file does not hang up")
-    ends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'"
+    ends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = :query"
 
     def hang_up_and_wait() -> None:
         with listening(database, "writer") as changed:
             with database.write() as connection:
-                connection.execute(text(f"{ends} AND query LIKE '%' || current_schema() || '%'"))
+                channel = connection.execute(text(postgresql.LISTEN)).scalar_one()
+                connection.execute(text(ends), {"query": f"LISTEN {channel}"})
             changed(LONG)
 
     with pytest.raises(StoreError):

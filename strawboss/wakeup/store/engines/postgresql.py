@@ -18,9 +18,11 @@ CONNECT_SECONDS = 5
 # "stra" as a number: any key that no other program is likely to lock.
 ADVISORY_LOCK = 0x73747261
 SERVER_TIME = text("SELECT extract(epoch FROM clock_timestamp())")
-# A channel is known in the whole database; stores in different schemas do not disturb each other.
-NOTIFY = text("SELECT pg_notify('strawboss_' || current_schema(), :whom)")
-LISTEN = "SELECT quote_ident('strawboss_' || current_schema())"
+# A channel is known in the whole database; stores in different schemas do not disturb each other. By number: a name of a
+# schema may be as long as that of a channel.
+CHANNEL = "'strawboss_' || (SELECT oid FROM pg_namespace WHERE nspname = current_schema())"
+NOTIFY = text(f"SELECT pg_notify({CHANNEL}, :whom)")
+LISTEN = f"SELECT {CHANNEL}"
 
 
 def connect(url: URL, *, create: bool) -> Engine:  # noqa: ARG001 - a server's databases are its administrator's
