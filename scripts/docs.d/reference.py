@@ -40,8 +40,8 @@ VARIABLES = (
 )
 OUTPUT = (
     "What a command prints for people is drawn in a terminal and is Markdown or plain lines in a pipe. With `--json` it"
-    " is one JSON object, or one a line. The schemas of the records that workers share are the files in"
-    " `strawboss/heartbeat/schema`."
+    " is one JSON object, or one a line. The schema of `strawboss status --json` is `strawboss/overview/status.json`;"
+    " those of the workers' commands, and of the records that they share, are in `strawboss/heartbeat/schema`."
 )
 
 

@@ -36,7 +36,7 @@ def agent() -> None:
 
 
 @agent.command("list")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def list_(as_json: bool) -> None:
     """List the agents."""
     found = registry()
@@ -112,7 +112,7 @@ def _level(text: str) -> tuple[str, object]:
 @click.command()
 @click.argument("name", required=False)
 @click.option("--reset", is_flag=True, help="Start the count of NAME anew.")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def budget(name: str | None, reset: bool, as_json: bool) -> None:
     """Show the tokens used by every agent, or by one."""
     if reset and name is None:
@@ -147,7 +147,7 @@ def _left(used: int, limit: int | None) -> str:
 @click.command()
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Also what was read before.")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def inbox(name: str | None, everything: bool, as_json: bool) -> None:
     """Show the messages of an agent, or your own; your own are read then."""
     owner = name or caller()
@@ -171,7 +171,7 @@ def inbox(name: str | None, everything: bool, as_json: bool) -> None:
 @click.option(
     "--task", "task_id", metavar="TASK", help="What the question is about.  [default: the one you work on]"
 )
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def approve(
     request: str | None, deny: bool, note: str, ask: str | None, task_id: str | None, as_json: bool
 ) -> None:

@@ -124,6 +124,8 @@ def _complain(complaint: click.ClickException, *, as_json: bool) -> int:
     context = getattr(complaint, "ctx", None)
     command = context.command_path if context else "strawboss"
     message = printable(" ".join(complaint.format_message().split()))
+    if _is_without_advice(complaint):
+        message = f"{message.rstrip('.')}; `{command} --help` tells what to write"
     if as_json:
         from strawboss.heartbeat.replies import Complaint
         from strawboss.system.json_files import encode
@@ -131,6 +133,13 @@ def _complain(complaint: click.ClickException, *, as_json: bool) -> int:
         click.echo(encode(Complaint(False, 2, message)), nl=False)
     print(f"{command}: {message}", file=sys.stderr)
     return 2
+
+
+def _is_without_advice(complaint: click.ClickException) -> bool:
+    """click says what is wrong with a command line; only where something is near, it also says what to write."""
+    if isinstance(complaint, (click.exceptions.NoSuchCommand, click.exceptions.NoSuchOption)):
+        return not complaint.possibilities
+    return isinstance(complaint, click.exceptions.MissingParameter)
 
 
 def _reader_left() -> int:

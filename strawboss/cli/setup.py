@@ -22,7 +22,7 @@ COLOURS = {Health.OK: "green", Health.NOTE: "yellow", Health.FIX: "red"}
 @click.command()
 @click.option("--no-herdr", is_flag=True, help="Do not link the plugin with herdr.")
 def install(no_herdr: bool) -> None:
-    """Register the extension with pi; every session in herdr is watched then."""
+    """Register the extension with pi; every session in herdr is watched then. The plugin is linked with herdr."""
     try:
         done = installation.install(Pi(os.environ), os.environ, sys.executable)
     except PiError as error:
@@ -34,12 +34,12 @@ def install(no_herdr: bool) -> None:
 
 @click.command()
 def uninstall() -> None:
-    """Take the extension out of pi again. Logs and keys already written stay."""
+    """Take the extension out of pi again. The plugin is taken out of herdr; logs and keys already written stay."""
+    _say(_unlink())
     try:
         done = installation.uninstall(Pi(os.environ), os.environ)
     except PiError as error:
         raise click.ClickException(str(error)) from error
-    done += _unlink()
     _say([*done, "/reload the pi sessions that run"] if done else ["strawboss was not installed in pi"])
 
 

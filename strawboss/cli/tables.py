@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +16,8 @@ from strawboss.system.printable import printable
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
     """Print one table to stdout. Cells are data: markup and control characters in them mean nothing."""
     if sys.stdout.isatty():
-        Console().print(terminal_table(columns, rows))
+        plain = os.environ.get("NO_COLOR")  # rich by itself would still print bold
+        Console(color_system=None if plain else "auto").print(terminal_table(columns, rows))
     else:
         print(markdown_table(columns, [[str(cell) for cell in row] for row in rows]))
 

@@ -94,7 +94,7 @@ def add(title: str, parent: str | None, needs_approval: str | None, **wishes: An
 
 @task.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also the tasks that are complete.")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def list_(everything: bool, as_json: bool) -> None:
     """List the tasks, the most urgent first."""
     chosen = [status for status in Status if everything or status is not Status.COMPLETE]
@@ -125,7 +125,7 @@ def _json(one: Task) -> dict[str, object]:
 
 @task.command()
 @click.argument("task_id", metavar="TASK")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def show(task_id: str, as_json: bool) -> None:
     """Show one task with everything that is known of it."""
     with opened() as database, database.read() as connection:
@@ -194,7 +194,7 @@ def _must_be_ours(found: Task) -> None:
 @click.argument("task_id", metavar="TASK")
 @click.option("--agent", "name", metavar="NAME", help="Who takes it.  [default: self, or the person]")
 @click.option("--timeout", type=DURATION, default="180s", show_default=True, help="How long the lock holds.")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def checkout(task_id: str, name: str | None, timeout: float, as_json: bool) -> int:
     """Lock a task. Exit code 1: it is not to be had (409), and why."""
     holder = agent_named(name).name if name or caller() != PERSON else PERSON

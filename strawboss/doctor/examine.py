@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from strawboss.config import Config, ConfigError, load_config
 from strawboss.doctor.finding import Finding, Health, Patient
+from strawboss.doctor.launchers import launchers
 from strawboss.doctor.neighbours import herdr, herdr_plugin, integration, intercom
 from strawboss.doctor.own_files import locks, permissions
 from strawboss.doctor.pi import extension, pi_version, python, registry, shim
@@ -24,6 +25,7 @@ CHECKS: tuple[Callable[[Patient], Finding], ...] = (
     registry,
     permissions,
     locks,
+    launchers,
 )
 
 # Without pi each of these would only say again that there is none.

@@ -7,11 +7,8 @@ import stat
 import sys
 from pathlib import Path
 
-import filelock
-
 from strawboss.doctor.finding import Finding, Health, Patient
-
-NOT_YET = "a process starts with a session's first subagent; /strawboss in pi tells whether it is off"
+from strawboss.system.lock import Lock
 
 
 def permissions(patient: Patient) -> Finding:
@@ -50,36 +47,26 @@ def _is_open_to_others(path: Path) -> bool:
 
 
 def locks(patient: Patient) -> Finding:
-    """Tries the lock for real: some network file systems only pretend. Nothing of it stays."""
+    """Tries a lock that is there for real: some network file systems only pretend. A try changes nothing on the disk."""
     directory = patient.state / "locks"
-    if not directory.exists() and not patient.state.is_file():
-        return Finding("lock", Health.OK, f"no {directory} yet: the first session makes it ({NOT_YET})")
-    held = sum(_is_held(file) for file in directory.glob("*.lock"))
-    probe = directory / ".doctor.lock"
     try:
-        with filelock.FileLock(probe, timeout=0):
-            excludes = _is_held(probe)
-        probe.unlink(missing_ok=True)
-    except (OSError, NotImplementedError, filelock.Timeout) as error:
-        return Finding(
-            "lock", Health.FIX, f"no lock can be taken in {directory} ({error})", "set paths.state elsewhere"
-        )
-    if not excludes:
-        return Finding(
-            "lock", Health.FIX, f"locks in {directory} exclude nobody", "set paths.state to a local disk"
-        )
-    watched = (
-        f"{held} sessions are being watched now" if held else f"no session is being watched now ({NOT_YET})"
-    )
-    return Finding("lock", Health.OK, f"locks work; {watched}")
+        tried = [_excludes(file) for file in directory.glob("*.lock")]
+    except OSError as error:
+        text = f"no lock can be taken in {directory} ({error.strerror})"
+        return Finding("lock", Health.FIX, text, "set paths.state elsewhere")
+    if not tried:
+        return Finding("lock", Health.OK, f"none in {directory} yet: the first session makes it")
+    if not all(tried):
+        text = f"locks in {directory} exclude nobody"
+        return Finding("lock", Health.FIX, text, "set paths.state to a local disk")
+    return Finding("lock", Health.OK, "locks work")
 
 
-def _is_held(file: Path) -> bool:
-    lock = filelock.FileLock(file, timeout=0, thread_local=False)
+def _excludes(file: Path) -> bool:
+    """Whether it is somebody else's, or ours alone once we have it. Raises OSError."""
+    first, second = Lock(file), Lock(file)
     try:
-        with lock:
-            return False
-    except filelock.Timeout:
-        return True
-    except OSError:
-        return False
+        return not first.take() or not second.take()
+    finally:
+        first.release()
+        second.release()

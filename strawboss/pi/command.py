@@ -65,7 +65,12 @@ class Pi:
         self._run("remove", package.source if package.path == Path() else str(package.path))
 
     def packages(self) -> tuple[Package, ...]:
-        """The user's packages, as `pi list` shows them: a source, and below it, further in, the path it found."""
+        """The user's packages, as `pi list` shows them: a source, and below it, further in, the path it found.
+
+        That makes pi's own directory; where there is none yet, there are no packages.
+        """
+        if not agent_directory(self._environment).exists():
+            return ()
         packages: list[Package] = []
         section = ""
         for line in self._run("list").splitlines():

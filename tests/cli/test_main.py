@@ -26,11 +26,13 @@ def test_every_command_can_be_loaded_and_says_what_it_is_for(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["no-such-command"], "No such command"),
+        (["no-such-command"], "No such command 'no-such-command'; `strawboss --help` tells what to write"),
+        (["status", "--x"], "No such option '--x'; `strawboss status --help` tells what to write"),
+        (["status", "--sinc", "1d"], "'--since'?"),
         (["doctr"], "Did you mean 'doctor'?"),
         (["agent:monitr"], "'agent:monitor'"),
         (["task", "ad"], "Did you mean 'add'?"),
-        (["replay"], "Missing argument"),
+        (["explain"], "Missing argument 'RUN'; `strawboss explain --help` tells what to write"),
         (["replay", "/no/such/moment"], "no such directory"),
         (["replay", "--platform", "beos", "x"], "beos"),
         (["heartbeat", "--timeout", "soon"], "not a duration"),
@@ -68,15 +70,16 @@ def test_a_flag_behind_two_dashes_is_an_argument_and_no_flag(capsys: pytest.Capt
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize("command", ["doctor", "status", "budget"])
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
 def test_no_color_takes_the_colour_out_of_a_terminal(
-    no_color: str, coloured: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, no_color: str, coloured: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", no_color)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("STRAWBOSS_STATE_DIR", str(tmp_path))
-    shown = pexpect.run(f"{sys.executable} -m strawboss doctor", timeout=60)
-    assert b"pi" in shown
+    shown = pexpect.run(f"{sys.executable} -m strawboss {command}", timeout=60)
+    assert len(shown) > 50
     assert (b"\x1b[" in shown) == coloured
 
 

@@ -91,6 +91,15 @@ def test_install_takes_the_place_of_another_installation(home: Home) -> None:
     assert home.packages() == list(EXTENSIONS)
 
 
+def test_where_pi_is_gone_the_plugin_is_still_taken_out_of_herdr(home: Home, tmp_path: Path) -> None:
+    herdr = HerdrServer(tmp_path / "h", {"PATH": home.path, "HOME": str(tmp_path)})
+    home.strawboss("install", path=f"{herdr.bin}{os.pathsep}{home.path}")
+    undone = home.strawboss("uninstall", path=str(herdr.bin))
+    assert "took the plugin out of herdr" in undone.stdout
+    assert (undone.returncode, undone.stderr.count("\n")) == (2, 1)
+    assert undone.stderr.startswith("strawboss: pi is not on PATH")
+
+
 @pytest.mark.parametrize("command", ["install", "uninstall"])
 def test_without_pi_there_is_one_line_and_exit_2(home: Home, command: str) -> None:
     done = home.strawboss(command, path="/nonexistent")
@@ -107,7 +116,7 @@ def test_the_doctor_says_one_line_each_with_the_fix_and_exits_1_while_something_
     done = home.strawboss("doctor")
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (1, "")
-    assert len(lines) == 12
+    assert len(lines) == 13
     assert all(line.startswith(("ok    ", "note  ", "fix   ")) for line in lines)
     assert all((" -> " in line) == line.startswith("fix") for line in lines)
     assert f"ok    extension: pi loads {EXTENSION}" in lines

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from e2e.pi_install import pi_binary
 
 from strawboss.doctor.examine import CHECKS, NEED_PI, examine
 from strawboss.doctor.finding import Health
@@ -16,16 +17,29 @@ def test_without_pi_that_is_said_once(place: Path, monkeypatch: pytest.MonkeyPat
     assert told == [("pi", "make `pi` runnable; what depends on it is not looked at")]
 
 
-@pytest.mark.parametrize("there", [(), ("state",), ("state/locks",)])
+def whole(place: Path) -> list[tuple[Path, int, int, int]]:
+    """When pi is asked for its packages, it makes and takes away a lock in its own directory."""
+    found = ((path, path.lstat()) for path in (place, *place.rglob("*")))
+    return sorted(
+        (path, one.st_mode, one.st_size, 0 if path.name == "agent" else one.st_mtime_ns)
+        for path, one in found
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("there", [(), ("state",), ("state/locks",), ("state/locks", "agent")])
 def test_looking_changes_nothing_on_disk(
     place: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...]
 ) -> None:
     for directory in there:
         (place / directory).mkdir(mode=0o700, parents=True)
+    for locks in place.glob("state/locks"):
+        (locks / "boss.lock").touch(mode=0o600)
     monkeypatch.setenv("STRAWBOSS_STATE_DIR", str(place / "state"))
-    before = sorted((path, path.lstat().st_mode) for path in place.rglob("*"))
-    examine({"PATH": os.environ["PATH"], "HOME": str(place), "PI_CODING_AGENT_DIR": str(place / "agent")})
-    assert sorted((path, path.lstat().st_mode) for path in place.rglob("*")) == before
+    before = whole(place)
+    path = f"{pi_binary().parent}{os.pathsep}{os.environ['PATH']}"
+    examine({"PATH": path, "HOME": str(place), "PI_CODING_AGENT_DIR": str(place / "agent")})
+    assert whole(place) == before
 
 
 def test_a_bad_config_comes_first_and_the_other_checks_go_on(

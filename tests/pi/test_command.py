@@ -15,7 +15,8 @@ def pi_that(directory: Path, script: str) -> Pi:
     command = directory / "pi"
     command.write_text(f"#!/bin/sh\n{script}\n")
     command.chmod(0o755)
-    return Pi({"PATH": f"{directory}{os.pathsep}{os.environ['PATH']}"})
+    path = f"{directory}{os.pathsep}{os.environ['PATH']}"
+    return Pi({"PATH": path, "PI_CODING_AGENT_DIR": str(directory / "agent")})
 
 
 LIST = """cat <<'END'
@@ -32,7 +33,15 @@ Project packages:
 END"""
 
 
+def test_without_pi_s_own_directory_there_are_none_and_pi_is_not_asked_since_it_would_make_it(
+    tmp_path: Path,
+) -> None:
+    assert pi_that(tmp_path, 'touch "$PI_CODING_AGENT_DIR"').packages() == ()
+    assert not (tmp_path / "agent").exists()
+
+
 def test_packages_are_read_as_pi_lists_them(tmp_path: Path) -> None:
+    (tmp_path / "agent").mkdir()
     for name in ("npm/pi-intercom", "local"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "package.json").write_text('{"name": "pi-intercom", "version": "0.11.0"}')

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import shutil
 import subprocess
 import sys
+from importlib.metadata import files
 from pathlib import Path
 from types import ModuleType
 
@@ -51,6 +54,26 @@ def test_every_link_leads_to_a_heading(reference: ModuleType) -> None:
     headings = {reference.anchor(line.lstrip("# ")) for line in page.splitlines() if line.startswith("#")}
     assert links
     assert links <= headings
+
+
+def test_every_file_that_is_named_is_there(reference: ModuleType) -> None:
+    named = re.findall(r"`(strawboss/[^ `]+)`", reference.markdown())
+    assert "strawboss/overview/status.json" in named
+    assert [name for name in named if not (SCRIPT.parents[2] / name).exists()] == []
+
+
+def test_the_man_page_is_installed_with_the_package() -> None:
+    installed = [Path(file.locate()) for file in files("strawboss") or () if file.name == "strawboss.1"]
+    assert [file.parts[-4:] for file in installed] == [("share", "man", "man1", "strawboss.1")]
+    assert installed[0].exists()
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="no groff")
+def test_the_man_page_is_understood_by_its_formatter() -> None:
+    page = SCRIPT.parents[2] / "docs" / "strawboss.1"
+    done = subprocess.run(["groff", "-Kutf8", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "strawboss status" in done.stdout
 
 
 @pytest.mark.parametrize(
