@@ -96,7 +96,7 @@ def test_old_history_and_output_are_forgotten_and_what_an_open_wake_up_writes_is
         )
     connection.close()
     said = run("store", "prune", "--older-than", "30d").output
-    assert said == "forgotten: 1 events, 0 cycles, 0 actions, 0 messages, 1 output files\n"
+    assert said == "forgotten: 1 events, 0 cycles, 0 actions, 0 messages, 0 hosts, 1 output files\n"
     assert {file.stem for file in output.iterdir()} == {"young", "task-1-cycle-open"}
     assert "first" in run("task", "list").output
 

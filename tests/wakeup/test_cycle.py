@@ -107,7 +107,8 @@ def test_a_cycle_that_is_interrupted_gives_its_task_back_and_says_so(
     with pytest.raises(KeyboardInterrupt):
         wake(SAYS_DONE, registry, light, show)
     with light.read() as connection:
-        assert tasks.find(connection, task).status is Status.OPEN
+        found = tasks.find(connection, task)
+        assert (found.status, found.attempts) == (Status.OPEN, 0)  # stopped by a person: no attempt
         assert cycles.unfinished(connection, "writer") == []
     record = read_object(record_file(SAYS_DONE))
     assert isinstance(record, dict)

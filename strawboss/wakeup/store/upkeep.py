@@ -14,6 +14,7 @@ from strawboss.wakeup.store.schema import (
     cycles,
     events,
     heartbeats,
+    hosts,
     messages,
     metadata,
     task_capabilities,
@@ -28,7 +29,8 @@ Complaints = Iterator[str]
 def prune(connection: Connection, before: float, now: float) -> dict[str, int]:
     """Forget what is older than `before` (epoch seconds) and over: how many of what. Tasks and their results stay.
 
-    The last wake-up of each agent stays too, and the actions that still count against the limit of an hour.
+    The last wake-up of each agent stays too, and the actions that still count against the limit of an hour. A place that
+    nobody has watched since then was a container, or a boot, that will not come again.
     """
     last = select(heartbeats.c.cycle)
     doomed = {
@@ -36,6 +38,7 @@ def prune(connection: Connection, before: float, now: float) -> dict[str, int]:
         cycles: and_(cycles.c.ended_at < before, cycles.c.id.not_in(last)),
         actions: actions.c.claimed_at < min(before, now - ACTION_WINDOW_SECONDS),
         messages: messages.c.read_at < before,
+        hosts: hosts.c.watched_until < before,
     }
     return {
         table.name: connection.execute(table.delete().where(condition)).rowcount

@@ -6,7 +6,18 @@ import pytest
 from sqlalchemy import Connection, insert, update
 from wakeup.identities import NOBODY
 
-from strawboss.wakeup.store import actions, approvals, checkout, cycles, events, inbox, schema, tasks, upkeep
+from strawboss.wakeup.store import (
+    actions,
+    approvals,
+    checkout,
+    cycles,
+    events,
+    hosts,
+    inbox,
+    schema,
+    tasks,
+    upkeep,
+)
 from strawboss.wakeup.store.tasks import NewTask, Status
 
 DAY = 86_400.0
@@ -32,8 +43,10 @@ def test_what_is_old_and_over_is_forgotten_and_the_rest_stays(connection: Connec
     history_of(connection, NOW - 40 * DAY)
     young = history_of(connection, NOW - DAY)
     task = add(connection)
+    hosts.renew(connection, "an old boot", "here", NOW - 40 * DAY)
+    hosts.renew(connection, "this boot", "here", NOW + 180)
     gone = upkeep.prune(connection, NOW - 30 * DAY, NOW)
-    assert gone == {"events": 1, "cycles": 1, "actions": 1, "messages": 1}
+    assert gone == {"events": 1, "cycles": 1, "actions": 1, "messages": 1, "hosts": 1}
     left = upkeep.counts(connection)
     assert {name: left[name] for name in gone} == dict.fromkeys(gone, 1)
     assert cycles.latest(connection)["writer"].id == young
