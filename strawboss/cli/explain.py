@@ -127,7 +127,7 @@ def lines_of(
     yield Line(sentence(report))
     if seen is not None:
         yield Line(where(seen), indent=2)
-    yield from (Line(line, indent=2) for line in condition_lines(conditions, whole))
+    yield from (Line(line, indent=2) for line in condition_lines(report, conditions, whole))
 
 
 def last_lines(shelf: Path, run: str, session: str) -> list[Line]:

@@ -112,7 +112,8 @@ def _recovery(one: Recovery, now: float) -> Block:
 def _running(one: Running) -> Block:
     run = one.report
     machine = f"{run.machine}, " if run.machine else ""
-    text = f"{named_run(run.run, run.name)} of {named_launcher(one.launcher)}: {machine}{run.state}"
+    why = f"; {cut(run.obstacle.why, WHY_LENGTH)}" if run.obstacle else ""
+    text = f"{named_run(run.run, run.name)} of {named_launcher(one.launcher)}: {machine}{run.state}{why}"
     return Block((Line(text, Colour.PLAIN, 2),), one)
 
 

@@ -33,7 +33,7 @@ def run_lines(look: Look, run: str, explain: Callable[[str], Explanation]) -> li
         return [f"strawboss: this session has launched no run {printable(run)[:NAME_LENGTH]!r}{hint}"]
     return [
         sentence(report),
-        *(f"  {line[:LINE_LENGTH]}" for line in condition_lines(explain(run), whole=False)),
+        *(f"  {line[:LINE_LENGTH]}" for line in condition_lines(report, explain(run), whole=False)),
     ]
 
 

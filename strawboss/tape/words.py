@@ -8,6 +8,7 @@ from strawboss.recovery import facts
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.nudge.machine import State as Nudge
+from strawboss.recovery.observing import MAY_ACT
 from strawboss.recovery.proof import Stage
 from strawboss.recovery.restored.machine import State as Restored
 from strawboss.system.printable import printable
@@ -45,6 +46,9 @@ STATES: Mapping[str, str] = {
 }
 
 
+ONLY_OBSERVED = "nothing is done for it: {why}"
+
+
 def sentence(report: RunReport) -> str:
     """`a1b2c3d4 "Zeta": …`, one printable line."""
     return f"{called(report)}: {what(report)}."
@@ -57,7 +61,8 @@ def called(report: RunReport) -> str:
 
 
 def what(report: RunReport) -> str:
-    said = STATES.get(report.state, f"{report.machine}: {report.state}")
+    held_back = report.obstacle is not None and report.obstacle.is_of([MAY_ACT])
+    said = ONLY_OBSERVED if held_back else STATES.get(report.state, f"{report.machine}: {report.state}")
     return printable(said.format(why=why(report), next=NEXT.get(report.machine, "it is recovered")))
 
 
@@ -69,8 +74,13 @@ def why(report: RunReport) -> str:
     return words.rstrip(".")
 
 
-def condition_lines(conditions: Explanation, whole: bool) -> Iterator[str]:
-    """Those that do not hold, machine by machine; then those that do and those not asked about, or how many they are."""
+def condition_lines(report: RunReport, conditions: Explanation, whole: bool) -> Iterator[str]:
+    """Those that do not hold, machine by machine; then those that do and those not asked about, or how many they are.
+
+    What stands in the way of every machine comes first: that nothing may be done at all.
+    """
+    if report.obstacle is not None and report.obstacle.is_of([MAY_ACT]):
+        yield str(report.obstacle)
     each = [(machine, one) for machine, verdicts in conditions for one in verdicts]
     holding = [one for one in each if one[1].holds]
     unasked = [one for one in each if one[1].why in UNASKED]

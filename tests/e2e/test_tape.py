@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from e2e.command import strawboss
 from e2e.fleet import REPORT, Fleet, Session
 from e2e.stranded import DONE, PANE, RESTORED, World
 from process_driver import SESSION
@@ -35,20 +34,6 @@ def fleet() -> Iterator[Fleet]:
     with Fleet() as fleet:
         yield fleet
         sys.stdout.write(fleet.story())  # pytest shows it with a failure
-
-
-def strawboss(state: Path, *arguments: str, **environment: str) -> tuple[int, str]:
-    """The command as a user of that machine gives it: its exit code, and all it says."""
-    own: Mapping[str, str] = {"STRAWBOSS_STATE_DIR": str(state), "STRAWBOSS_CONFIG": str(state / "none.yaml")}
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "strawboss", *arguments],
-        env={**os.environ, **own, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout
 
 
 def explained(world: World) -> dict[str, Any]:

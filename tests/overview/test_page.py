@@ -14,6 +14,7 @@ from strawboss.overview.layout import joined
 from strawboss.overview.page import SHOWN, page
 from strawboss.overview.seen import Seen, Watch
 from strawboss.recovery.memory import RunReport
+from strawboss.recovery.observing import MAY_ACT
 
 
 def shown(*found: Seen, width: int | None = None) -> list[str]:
@@ -48,6 +49,12 @@ def test_everything_has_its_place() -> None:
     ]
     (recovered,) = [line for line in lines if " ago: " in line]
     assert recovered.endswith(f'3 min ago: "Zeta" ({RUN}) of The Boss was handed back to its launcher')
+
+
+def test_what_stands_in_the_way_of_what_is_under_way_is_said() -> None:
+    observed = replace(STRANDED, obstacle=MAY_ACT.no("mode: observe; it would be given up"))
+    told = f'  "Zeta" ({RUN}) of The Boss: restored, found once; mode: observe; it would be given up'
+    assert told in shown(seen(Watch.LOOKING, observed))
 
 
 def test_those_that_one_command_sees_to_share_it() -> None:

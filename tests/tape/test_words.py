@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from strawboss.recovery import facts
 from strawboss.recovery.look import MACHINES
 from strawboss.recovery.memory import RunReport
+from strawboss.recovery.observing import MAY_ACT
 from strawboss.recovery.verdict import Answer, Verdict
 from strawboss.tape.taped_look import NOT_ASKED
 from strawboss.tape.words import STATES, condition_lines, near, sentence
@@ -63,6 +66,8 @@ def test_no_more_than_five_neighbours_are_named_those_that_begin_like_it_first()
     assert near("b2c3d", ["a2c3d", "b2c3d9999999"])[0] == "b2c3d9999999"
 
 
+TRACKED = report("tracked")
+OBSERVED = replace(report("found once"), obstacle=MAY_ACT.no("mode: observe; it would be given up"))
 HOLDS = Verdict("x.a", "it is a", Answer.YES)
 FAILS = Verdict("x.b", "it is b", Answer.NO, "it is c")
 NOT_SEEN = Verdict("x.d", "it is d", Answer.UNKNOWN, "herdr cannot be reached")
@@ -72,7 +77,7 @@ CONDITIONS = (("nudge", (HOLDS, UNASKED, FAILS)), ("turn", (NOT_SEEN, UNREAD)))
 
 
 def test_what_does_not_hold_and_what_could_not_be_seen_is_shown_and_the_rest_counted() -> None:
-    assert list(condition_lines(CONDITIONS, whole=False)) == [
+    assert list(condition_lines(TRACKED, CONDITIONS, whole=False)) == [
         f"nudge: {FAILS}",
         f"turn: {NOT_SEEN}",
         "not shown: 1 that hold, 2 not asked about (`strawboss explain --all`)",
@@ -80,7 +85,7 @@ def test_what_does_not_hold_and_what_could_not_be_seen_is_shown_and_the_rest_cou
 
 
 def test_the_whole_has_the_rest_behind_it() -> None:
-    lines = list(condition_lines(CONDITIONS, whole=True))
+    lines = list(condition_lines(TRACKED, CONDITIONS, whole=True))
     assert lines == [
         f"nudge: {FAILS}",
         f"turn: {NOT_SEEN}",
@@ -90,8 +95,20 @@ def test_the_whole_has_the_rest_behind_it() -> None:
     ]
 
 
+def test_where_nothing_may_be_done_that_is_the_first_that_does_not_hold() -> None:
+    first, *rest = condition_lines(OBSERVED, CONDITIONS, whole=False)
+    assert first == "strawboss may act: no (mode: observe; it would be given up)"
+    assert rest == list(condition_lines(TRACKED, CONDITIONS, whole=False))
+
+
+@pytest.mark.parametrize("state", sorted(STATES))
+def test_what_is_only_observed_is_not_promised(state: str) -> None:
+    said = sentence(replace(OBSERVED, state=state))
+    assert said == 'a1b2c3d4 "Zeta": nothing is done for it: mode: observe; it would be given up.'
+
+
 def test_where_nothing_is_left_out_nothing_is_counted() -> None:
-    assert list(condition_lines((("nudge", (FAILS,)),), whole=False)) == [f"nudge: {FAILS}"]
+    assert list(condition_lines(TRACKED, (("nudge", (FAILS,)),), whole=False)) == [f"nudge: {FAILS}"]
 
 
 def test_a_condition_without_a_reason_is_its_own() -> None:
