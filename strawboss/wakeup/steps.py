@@ -35,11 +35,14 @@ T = TypeVar("T")
 def identity(context: Context) -> Outcome:
     """1. Who is this, where may it work, and can it be started at all."""
     agent = context.agent
-    complaint = _workspace_complaint(agent) or _command_complaint(agent) or _sight_complaint()
-    if complaint:
+    if complaint := _unable(agent):
         return Outcome("failed", complaint, Turn.END)
     who = [agent.name, agent.title or agent.role or "no title", f"scope: {agent.scope}"]
     return Outcome("done", " / ".join(who) + _enforcement(agent))
+
+
+def _unable(agent: Agent) -> str:
+    return _workspace_complaint(agent) or _command_complaint(agent) or _sight_complaint()
 
 
 def _sight_complaint() -> str:
@@ -222,8 +225,20 @@ def update(context: Context) -> Outcome:
     """8. Store the result or the reason, tell the parent, mark the messages read."""
     execution = context.execution
     assert execution is not None
+    if execution.ended is Ended.NOT_STARTED and (complaint := _unable(context.agent)):
+        return _hand_back(context, complaint)
     status = Status.COMPLETE if execution.succeeded else Status.BLOCKED
     return _end_task(context, status, execution.answer if execution.succeeded else execution.why)
+
+
+def _hand_back(context: Context, complaint: str) -> Outcome:
+    # What the agent has lost since step 1 is no fault of the task's, and the next one would fare no better.
+    lock = context.lock
+    persistently(
+        context, lambda connection: checkout.release(connection, lock.task, lock.token, counts=False)
+    )
+    context.keep_alive.let_go()
+    return Outcome("failed", f"in_progress → open: {complaint}", Turn.END)
 
 
 def delegate(context: Context) -> Outcome:

@@ -178,6 +178,25 @@ def test_a_failed_execution_blocks_the_task_with_its_reason(context: Context) ->
     assert found(context, task).reason == "exited with 3"
 
 
+@pytest.mark.parametrize(
+    ("agent", "status", "attempts"),
+    [
+        (Agent("writer", workspace="/no/such/place", command=["cat"]), Status.OPEN, 0),
+        (WRITER, Status.BLOCKED, 1),
+    ],
+    ids=["the agent has lost its workspace", "it is the task's own fault"],
+)
+def test_a_command_that_cannot_be_started_blocks_the_task_unless_the_agent_could_start_nothing(
+    context: Context, agent: Agent, status: Status, attempts: int
+) -> None:
+    task = taken(context)
+    context.agent, context.execution = agent, Execution(Ended.NOT_STARTED, "cat cannot be run", "", 0)
+    outcome = steps.update(context)
+    assert (found(context, task).status, found(context, task).attempts) == (status, attempts)
+    assert (outcome.turn is Turn.END) is (status is Status.OPEN)
+    assert context.keep_alive.lease is None
+
+
 def test_messages_are_read_once_the_result_is_stored_and_not_before(context: Context) -> None:
     with context.database.write() as connection:
         inbox.send(connection, "writer", "boss", "mind the comma", 1.0)
