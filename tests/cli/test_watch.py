@@ -65,7 +65,7 @@ def quit_with(terminal: Terminal, key: str = "q") -> int:
 def test_it_shows_the_page_and_the_keys_and_q_ends_it_with_the_code_of_status(home: Home) -> None:
     home.session("boss", RUN)
     with watching(home) as terminal:
-        lines = terminal.until(shows("1 needs you", KEYS))
+        lines = terminal.until(shows("1 needs you", KEYS, "--session boss"))
         assert f"    cd {home.project} && pi --session boss" in lines
         assert max(map(len, lines)) <= 80
         assert quit_with(terminal) == 1
@@ -86,10 +86,10 @@ def test_ctrl_c_ends_it_as_an_interrupt(home: Home) -> None:
 def test_what_changes_is_drawn_in_place_and_what_does_not_is_not_sent_again(home: Home) -> None:
     home.session("boss", RUN)
     with watching(home) as terminal:
-        terminal.until(shows("1 needs you", KEYS))
+        terminal.until(shows("1 needs you", KEYS, "--session boss"))
         before = len(terminal.written)
         home.session("other", "b2b2b2b2")
-        terminal.until(shows("2 need you"))
+        terminal.until(shows("2 need you", "--session other"))
         assert terminal.written.count(b"\x1b[2J") <= 1  # never cleared again, so that nothing flickers
         assert b"boss" not in terminal.written[before:]
         quit_with(terminal)
@@ -98,12 +98,13 @@ def test_what_changes_is_drawn_in_place_and_what_does_not_is_not_sent_again(home
 def test_a_terminal_that_changes_its_size_is_drawn_anew_in_its_width(home: Home) -> None:
     home.session("boss", RUN)
     with watching(home) as terminal:
-        terminal.until(shows("1 needs you", KEYS))
+        terminal.until(shows("1 needs you", KEYS, "--session boss"))
         terminal.resize(40, 12)
         lines = terminal.until(lambda lines: len(lines) == 12 and lines[-1].startswith(KEYS[:30]))
         assert max(map(len, lines)) <= 40
         terminal.resize(120, 40)
-        lines = terminal.until(lambda lines: len(lines) == 40 and lines[-1] == KEYS)
+        drawn = shows("--session boss")
+        lines = terminal.until(lambda lines: len(lines) == 40 and lines[-1] == KEYS and drawn(lines))
         assert f"    cd {home.project} && pi --session boss" in lines
         quit_with(terminal)
 
