@@ -10,7 +10,7 @@ from crash.test_long_histories import History
 from hypothesis import HealthCheck, settings
 
 from strawboss.tape.play import play
-from strawboss.tape.reader import read_session
+from strawboss.tape.reader import read_session, read_tape
 from strawboss.tape.shelf import Limits
 from strawboss.tape.writer import Tape
 
@@ -46,10 +46,11 @@ class TapedHistory(History):
         files = sorted((self.shelf / SESSION).glob("*.jsonl"))
         for _ in range(TEARS):
             file = chance.choice(files)
-            content = file.read_bytes()
+            content, inside = file.read_bytes(), len(list(read_tape(file)))
             file.write_bytes(content[: chance.randrange(len(content))])
             torn = self.told()
             assert all(one in whole for one in torn if one[-1])
+            assert len(torn) >= len(whole) - inside  # no other segment suffers
             file.write_bytes(content)
 
     def told(self):
