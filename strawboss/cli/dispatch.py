@@ -20,6 +20,7 @@ from strawboss.cli.heartbeat_params import (
     json_option,
     project,
     project_option,
+    say_error,
     say_json,
     target_path,
     worktree,
@@ -196,6 +197,12 @@ def swarm_pre_dispatch(
         say_json(outcome)
     else:
         _show(outcome)
+    if action == "begin" and outcome.exit_code == 0 and place.worktree is None:
+        say_error(
+            printable(
+                f"note: {place.target} is no directory yet; when it is, swarm:launch makes its status directory"
+            )
+        )
     return outcome.exit_code
 
 

@@ -48,6 +48,16 @@ def test_begin_makes_the_status_directory_and_denies_a_second(project):
     assert "decision: DENY_DUPLICATE_ACTIVE" in second.out
 
 
+def test_begin_says_that_a_worktree_which_is_not_there_has_no_status_directory_yet(project):
+    (project / "tree").rmdir()
+    began = run(*UNIT)
+    assert (began.code, (project / "tree").exists()) == (0, False)
+    assert began.err.count("\n") == 1
+    assert "tree is no directory yet" in began.err
+    assert "swarm:launch" in began.err
+    assert run(*UNIT).err == ""  # it was denied, and that is said
+
+
 def test_a_cancel_is_refused_while_the_worker_beats_and_forced_with_a_printed_reason_only(project):
     run(*UNIT, "--worker-id", "leaf-7")
     beat(project / "tree", last_heartbeat_at=since(seconds=10))
