@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from strawboss.recovery.verdict import Unknown
 from strawboss.runs.foreign_files import Cache, read_whole
@@ -22,26 +23,54 @@ Parse = Callable[[bytes, str, Callable[[str], str]], Script | Unknown]
 _RESUME_NAME = re.compile(r".*resume-\d+\.sh", re.DOTALL)
 
 
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """What lies in the folder: names by what follows their last hyphen, as thousands of runs ask; and the resumes."""
+
+    by_end: Mapping[str, list[str]]
+    resumes: Sequence[str]
+
+    def ending_in(self, run: str) -> list[str]:
+        end = f"-{run}.sh"
+        return [name for name in self.by_end.get(_end_of(end), ()) if name.endswith(end)]
+
+
+NO_SCRIPTS = _Listing({}, ())
+
+
+def _listed(folder: str) -> _Listing:
+    by_end: dict[str, list[str]] = {}
+    for name in os.listdir(folder):  # noqa: PTH208 - names are all that is needed
+        by_end.setdefault(_end_of(name), []).append(name)
+    return _Listing(
+        by_end, [name for names in by_end.values() for name in names if _RESUME_NAME.fullmatch(name)]
+    )
+
+
+def _end_of(name: str) -> str:
+    return name.rpartition("-")[2]
+
+
 class ScriptFolder:
     """`folder`: as the launcher writes it into commands. `found`: where it really is."""
 
     def __init__(self, folder: str, found: str, resolve: Callable[[str], str]) -> None:
         self._folder, self._found, self._resolve = folder, found, resolve
-        self._listing: Cache[list[str]] = Cache("the folder of launch scripts", os.listdir, follow=True)
+        self._listing: Cache[_Listing] = Cache("the folder of launch scripts", _listed, follow=True)
         self._scripts: Cache[Script] = Cache(WHAT, lambda path: self._read(path, WHAT, parse))
         self._resumes: Cache[Script] = Cache(RESUME, lambda path: self._read(path, RESUME, parse_resume))
         self._resumed: Cache[str] = Cache(RESUME, _resumed_run)
 
     def of(self, run: str) -> Script | Unknown | None:
         """None: there is no script of it. Unknown: it cannot be read, does not name its run, or is a resume's."""
-        names = self._listing.get(self._found) or []
-        if isinstance(names, Unknown):
-            return names
-        own = [name for name in names if name.endswith(f"-{run}.sh")]
+        listing = self._listing.get(self._found) or NO_SCRIPTS
+        if isinstance(listing, Unknown):
+            return listing
+        own = listing.ending_in(run)
         if len(own) > 1:
             return Unknown("two scripts end in its id: its launch script does not name its run alone")
         if not own:
-            return RESUMED if self._resumes_of(run, names) else None
+            return RESUMED if self._resumes_of(run, listing) else None
         script = self._scripts.get(f"{self._found}/{own[0]}")
         if isinstance(script, Script) and script.run != run:
             return Unknown("its launch script does not name its run: its command carries another id")
@@ -49,8 +78,8 @@ class ScriptFolder:
 
     def resume_of(self, run: str) -> Script | Unknown | None:
         """The script that resumed a session file as this run. None: there is none. Unknown: torn, or not the only one."""
-        names = self._listing.get(self._found) or []
-        own = names if isinstance(names, Unknown) else self._resumes_of(run, names)
+        listing = self._listing.get(self._found) or NO_SCRIPTS
+        own = listing if isinstance(listing, Unknown) else self._resumes_of(run, listing)
         if isinstance(own, Unknown):
             return own
         if len(own) > 1:
@@ -63,9 +92,8 @@ class ScriptFolder:
             return content
         return parse(content, f"{self._folder}{path.removeprefix(self._found)}", self._resolve)
 
-    def _resumes_of(self, run: str, names: list[str]) -> list[str]:
-        resumes = (name for name in names if _RESUME_NAME.fullmatch(name))
-        return [name for name in resumes if self._resumed.get(f"{self._found}/{name}") == run]
+    def _resumes_of(self, run: str, listing: _Listing) -> list[str]:
+        return [name for name in listing.resumes if self._resumed.get(f"{self._found}/{name}") == run]
 
 
 def _resumed_run(path: str) -> str | Unknown | None:
