@@ -89,6 +89,9 @@ def execute(order: Order, started: Started, watch: Watch) -> Execution:
                 code = _reap(process)
     except OSError as error:
         return Execution(Ended.NOT_STARTED, f"{order.argv[0]} cannot be run: {error.strerror}", "", 0)
+    except subprocess.SubprocessError:  # what it had to do before its program
+        why = f"{order.argv[0]} is not run: it cannot be given a terminal, or be kept from writing to its workspace"
+        return Execution(Ended.NOT_STARTED, why, "", 0)
     if ended is Ended.EXITED:
         why = _complaint(code, listener, order.output)
     return Execution(ended, why, listener.answer, listener.tokens)

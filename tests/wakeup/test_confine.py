@@ -12,7 +12,7 @@ import pytest
 
 from strawboss.wakeup import confine, steps
 from strawboss.wakeup.agents import Agent
-from strawboss.wakeup.execute import Order, execute
+from strawboss.wakeup.execute import Ended, Order, execute
 
 ENFORCEABLE = pytest.mark.skipif(
     not confine.enforceable(), reason="this kernel has no Landlock that can do it"
@@ -116,6 +116,29 @@ def test_the_command_of_a_read_only_agent_is_confined_and_that_of_others_is_not(
         return (world / "parent/ws/new").exists()
 
     assert (wrote(False), wrote(True)) == (True, False)
+
+
+def test_a_command_that_cannot_be_confined_is_not_run(
+    world: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(confine, "enforceable", lambda: True)
+    monkeypatch.setattr(confine, "read_only", lambda *_: (os.open("/dev/null", os.O_RDONLY), fail))
+    order = Order(
+        ("touch", "new"),
+        {"prompt": ""},
+        world / "parent/ws",
+        dict(os.environ),
+        home / "x.log",
+        20,
+        "cycle-x",
+        read_only=True,
+    )
+    done = execute(order, lambda _: None, lambda _: None)
+    assert (done.ended, "kept from writing" in done.why) == (Ended.NOT_STARTED, True)
+    assert not (world / "parent/ws/new").exists()
 
 
 @pytest.mark.parametrize(("scope", "enforceable", "says"), [
