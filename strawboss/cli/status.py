@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import sys
@@ -64,7 +63,9 @@ def why_not_watched(as_json: bool) -> str:
         return "--watch is for people and --json for programs; choose one"
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return "--watch needs a terminal; leave it out, or write --json"
-    if importlib.util.find_spec("curses") is None or importlib.util.find_spec("_curses") is None:
+    try:
+        import curses  # noqa: F401 - asked for here, where it can still be said in one line that it is not there
+    except ImportError:
         return (
             "--watch needs curses, which this Python lacks: `pip install windows-curses` brings it to Windows"
         )

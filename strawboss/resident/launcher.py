@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,13 +47,15 @@ def launcher_of(started: Started, config: Config, platform: str) -> Launcher:
     )
 
 
-def disk_of(launcher: Launcher, artifacts: str, oldest: float = 0.0) -> Disk:
-    """`oldest`: runs that have said nothing since (epoch seconds) are left out."""
+def disk_of(
+    launcher: Launcher, artifacts: str, oldest: float = 0.0, resolve: Callable[[str], str] | None = None
+) -> Disk:
+    """`oldest`: runs that have said nothing since (epoch seconds) are left out. `resolve`: in place of `resolver`."""
     return Disk(
         launcher.file,
         artifacts,
         lambda path: Path(launcher.cwd, path),
-        resolver(launcher.cwd),
+        resolve or resolver(launcher.cwd),
         launcher.id,
         oldest,
     )
@@ -71,6 +74,33 @@ def resolver(cwd: str) -> Callable[[str], str]:
     Raises OSError where a link on the way cannot be looked at: the path as it stands would compare as another file.
     """
     return lambda path: _resolved(Path(cwd, path))
+
+
+def resolver_of_one_look(cwd: str) -> Callable[[str], str]:
+    """The same while no folder moves: each is looked for once, and a file in it costs one `lstat`."""
+    exact = resolver(cwd)
+    folders: dict[str, str] = {}
+
+    def resolve(path: str) -> str:
+        folder, name = os.path.split(os.path.join(cwd, path))  # noqa: PTH118 - of a thousand results each
+        if name in ("", ".", ".."):
+            return exact(path)
+        if folder not in folders:
+            folders[folder] = exact(folder)
+        file = f"{folders[folder].rstrip('/')}/{name}"
+        return exact(path) if _is_more_than_a_file(file) else file
+
+    return resolve
+
+
+def _is_more_than_a_file(file: str) -> bool:
+    """A link, or what cannot be looked at."""
+    try:
+        return stat.S_ISLNK(os.lstat(file).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
 
 
 def _resolved(path: Path) -> str:

@@ -18,7 +18,7 @@ from strawboss.recovery.memory import RunReport
 from strawboss.recovery.recheck import REGISTRY_READABLE
 from strawboss.recovery.verdict import Unknown
 from strawboss.resident.connections import Absent, herdr_address
-from strawboss.resident.launcher import POLICY_SUFFIX, disk_of, resolver
+from strawboss.resident.launcher import POLICY_SUFFIX, disk_of, resolver, resolver_of_one_look
 from strawboss.resident.outside import look_on
 from strawboss.runs.disk import Disk
 from strawboss.survey import sessions
@@ -138,7 +138,8 @@ class Survey:
         return self._with_keys(Seen(named, watch, runs, looked_at), disk)
 
     def _disk(self, launcher: Launcher, artifacts: Path) -> Disk:
-        return disk_of(launcher, str(artifacts), self.now - self.since)
+        resolve = resolver_of_one_look(launcher.cwd)
+        return disk_of(launcher, str(artifacts), self.now - self.since, resolve)
 
     # -- what its keys say -------------------------------------------------------------------------------------
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs.written import RUN, activity
 
 from strawboss.config import Config
@@ -20,6 +24,7 @@ from strawboss.resident.launcher import (
     launcher_of,
     reason_to_stay_off,
     resolver,
+    resolver_of_one_look,
 )
 
 
@@ -54,9 +59,17 @@ def test_a_sidecar_that_cannot_be_looked_for_is_looked_for_again(tmp_path: Path)
         launcher_of(started(tmp_path, file=inside), Config(), "linux")
 
 
+ResolveIn = Callable[[str], Callable[[str], str]]
+
+
+@pytest.fixture(params=[resolver, resolver_of_one_look])
+def resolve_in(request: pytest.FixtureRequest) -> ResolveIn:
+    return request.param
+
+
 @pytest.mark.parametrize("error", [errno.EACCES, errno.EINTR, errno.ENOSPC, errno.EIO, errno.ESTALE])
 def test_a_link_that_cannot_be_looked_at_is_never_taken_for_a_plain_name(
-    tmp_path: Path, error: int, monkeypatch: pytest.MonkeyPatch
+    resolve_in: ResolveIn, tmp_path: Path, error: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The path as it stands would compare as another file: a result, or a second pi, would go unseen."""
     real = os.lstat
@@ -68,39 +81,60 @@ def test_a_link_that_cannot_be_looked_at_is_never_taken_for_a_plain_name(
 
     monkeypatch.setattr(os, "lstat", lstat)
     with pytest.raises(OSError, match=os.strerror(error)):
-        resolver(str(tmp_path))("link/x.jsonl")
+        resolve_in(str(tmp_path))("link/x.jsonl")
 
 
 @pytest.mark.parametrize(
     "path", ["link/gone/x.jsonl", "link/gone/../gone/x.jsonl", "link/file/../gone/x.jsonl"]
 )
-def test_what_is_not_there_is_resolved_as_far_as_it_is(tmp_path: Path, path: str) -> None:
+def test_what_is_not_there_is_resolved_as_far_as_it_is(
+    resolve_in: ResolveIn, tmp_path: Path, path: str
+) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "file").touch()
     (tmp_path / "link").symlink_to("real")
-    assert resolver(str(tmp_path))(path) == str(tmp_path / "real" / "gone" / "x.jsonl")
+    assert resolve_in(str(tmp_path))(path) == str(tmp_path / "real" / "gone" / "x.jsonl")
 
 
 @pytest.mark.parametrize("path", ["x" * 300, "loop/x.jsonl", "a/" * 3000])
-def test_a_path_no_file_can_have_stays_as_it_is(tmp_path: Path, path: str) -> None:
+def test_a_path_no_file_can_have_stays_as_it_is(resolve_in: ResolveIn, tmp_path: Path, path: str) -> None:
     (tmp_path / "loop").symlink_to("loop")
-    assert resolver(str(tmp_path))(path) == str(tmp_path / path)
+    assert resolve_in(str(tmp_path))(path) == str(tmp_path / path)
 
 
 def test_a_relative_path_in_a_folder_that_is_gone_is_unknown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    resolve_in: ResolveIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     with pytest.raises(FileNotFoundError):
-        resolver("")("x.jsonl")
+        resolve_in("")("x.jsonl")
 
 
-def test_a_relative_file_is_resolved_against_the_launchers_directory(tmp_path: Path) -> None:
+def test_a_relative_file_is_resolved_against_the_launchers_directory(
+    resolve_in: ResolveIn, tmp_path: Path
+) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    assert resolver(str(tmp_path))("link/../link/x.jsonl") == os.path.realpath(tmp_path / "real" / "x.jsonl")
+    assert resolve_in(str(tmp_path))("link/../link/x.jsonl") == os.path.realpath(
+        tmp_path / "real" / "x.jsonl"
+    )
+
+
+NAMES = st.sampled_from(["real", "link", "loop", "file", "gone", "deep", ".", "..", ""])
+
+
+@given(st.lists(st.lists(NAMES, min_size=1, max_size=5).map("/".join), min_size=1, max_size=6))
+def test_for_one_look_a_path_resolves_as_it_always_does(paths: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "real" / "deep").mkdir(parents=True)
+        (Path(place) / "real" / "file").touch()
+        (Path(place) / "real" / "deep" / "link").symlink_to("../file")
+        (Path(place) / "link").symlink_to("real/deep")
+        (Path(place) / "loop").symlink_to("loop")
+        quick, exact = resolver_of_one_look(place), resolver(place)
+        assert [quick(path) for path in paths] == [exact(path) for path in paths]
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from runs.written import RUN, key
+from standins.herdr.listener import Listener, silent
+from standins.short_directory import short_directory
 from survey.home import DAY, TRACKED, Home
 
 from strawboss.overview.judge import view
@@ -130,3 +133,18 @@ def test_nothing_is_written(home: Home) -> None:
 def _contents(directory: Path) -> dict[Path, str]:
     files = [file for file in directory.rglob("*") if file.is_file()]
     return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def test_a_herdr_that_hangs_holds_up_all_launchers_together_for_a_second_at_most(home: Home) -> None:
+    for number in range(20):
+        home.session(f"boss{number}", f"{number:08x}")
+    with short_directory() as directory:
+        listener = Listener(directory / "h.sock", silent)
+        environment = {**home.environment, "HERDR_SOCKET_PATH": str(listener.path)}
+        began = time.monotonic()
+        quick = len(home.survey())
+        without = time.monotonic() - began
+        assert len(home.survey(environment=environment)) == quick == 20
+        held_up = time.monotonic() - began - 2 * without
+        listener.stop()
+    assert held_up < 1.5  # a second, and what a busy machine adds
