@@ -146,7 +146,7 @@ def _report(
         principal_kind=principal.kind,
         validation_repo=wish.repo,
         github_host=wish.host,
-        credential_source=variable or "gh",
+        credential_source=variable or ("gh" if mode == "host-gh" else "none"),
         applicable_token_env=variable,
         installation_authenticated=principal.installation,
     )

@@ -40,6 +40,10 @@ def test_a_login_that_reads_the_repository_is_well():
     assert (report.github_auth_mode, report.credential_source) == ("host-gh", "gh")
 
 
+def test_where_a_token_is_asked_for_gh_is_not_its_source():
+    assert checked(mode="injected-token").credential_source == "none"
+
+
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
