@@ -107,7 +107,7 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo(bare.ctx.get_help())
         sys.exit(0)
     except click.ClickException as complaint:
-        sys.exit(_complain(complaint, as_json=_wants_json(arguments)))
+        sys.exit(_complain(complaint, arguments))
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:
@@ -119,14 +119,14 @@ def _wants_json(arguments: list[str]) -> bool:
     return "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
 
 
-def _complain(complaint: click.ClickException, *, as_json: bool) -> int:
+def _complain(complaint: click.ClickException, arguments: list[str]) -> int:
     """One line; for a program that reads JSON one document as well, whatever command or group complains."""
     context = getattr(complaint, "ctx", None)
-    command = context.command_path if context else "strawboss"
+    command = context.command_path if context else f"strawboss {arguments[0]}"
     message = printable(" ".join(complaint.format_message().split()))
     if _is_without_advice(complaint):
         message = f"{message.rstrip('.')}; `{command} --help` tells what to write"
-    if as_json:
+    if _wants_json(arguments):
         from strawboss.heartbeat.replies import Complaint
         from strawboss.system.json_files import encode
 

@@ -97,7 +97,7 @@ def test_where_pi_is_gone_the_plugin_is_still_taken_out_of_herdr(home: Home, tmp
     undone = home.strawboss("uninstall", path=str(herdr.bin))
     assert "took the plugin out of herdr" in undone.stdout
     assert (undone.returncode, undone.stderr.count("\n")) == (2, 1)
-    assert undone.stderr.startswith("strawboss: pi is not on PATH")
+    assert undone.stderr.startswith("strawboss uninstall: pi is not on PATH")
 
 
 @pytest.mark.parametrize("command", ["install", "uninstall"])
@@ -105,7 +105,7 @@ def test_without_pi_there_is_one_line_and_exit_2(home: Home, command: str) -> No
     done = home.strawboss(command, path="/nonexistent")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "strawboss: pi is not on PATH; install it (npm install -g @earendil-works/pi-coding-agent)\n"
+        f"strawboss {command}: pi is not on PATH; install it (npm install -g @earendil-works/pi-coding-agent)\n"
     )
 
 

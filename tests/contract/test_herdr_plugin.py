@@ -176,7 +176,7 @@ command = ["sleep", "1000"]
 def test_where_no_pane_can_be_opened_the_action_says_why_in_one_line(installed: HerdrServer) -> None:
     done = run(installed, "herdr-plugin", "open")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "strawboss: herdr refused: plugin_pane_open_failed\n"
+    assert done.stderr == "strawboss herdr-plugin: herdr refused: plugin_pane_open_failed\n"
 
 
 def run(herdr: HerdrServer, *words: str) -> subprocess.CompletedProcess[str]:
