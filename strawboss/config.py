@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from strawboss.recovery.settings import LOOK_SECONDS, TURN_STARTING_TYPES, Settings
+from strawboss.recovery.settings import LOOK_SECONDS, TURN_STARTING_TYPES, Beyond, Settings
 from strawboss.system import directories
 from strawboss.system.printable import printable
 
@@ -27,6 +27,8 @@ OVERRIDES = {
     "STRAWBOSS_MODE": "mode",
     "STRAWBOSS_NUDGE": "nudge",
     "STRAWBOSS_RESTORED": "restored",
+    "STRAWBOSS_RESUMED": "resumed",
+    "STRAWBOSS_LOST": "lost",
 }
 
 # What to write instead, for every key there is.
@@ -36,6 +38,8 @@ EXPECTED = {
     "mode": "act or observe",
     "nudge": "on or off",
     "restored": "on or off",
+    "resumed": "warn, recover or off",
+    "lost": "warn, recover or off",
     "turn_starting_types": "a list of custom message types, for example [my_wake]",
     "tape_mib": "how many MiB a session's tape may take, a whole number from 0 (no tape) to 4096",
     "tapes_mib": "how many MiB all tapes together may take, a whole number from 1 to 65536",
@@ -67,6 +71,8 @@ class Config(msgspec.Struct, frozen=True):
     mode: Literal["act", "observe"] = "act"
     nudge: bool = True
     restored: bool = True
+    resumed: Beyond = Beyond.WARN
+    lost: Beyond = Beyond.WARN
     turn_starting_types: frozenset[str] = frozenset()
     tape_mib: Annotated[int, msgspec.Meta(ge=0, le=4096)] = 16
     tapes_mib: Annotated[int, msgspec.Meta(ge=1, le=65536)] = 256
@@ -79,6 +85,8 @@ class Config(msgspec.Struct, frozen=True):
             self.interval,
             self.nudge,
             self.restored,
+            self.resumed,
+            self.lost,
             TURN_STARTING_TYPES | self.turn_starting_types,
             observe=self.mode == "observe",
         )
@@ -173,6 +181,8 @@ def _word(text: str) -> object:
 
 
 def _checked(key: str, value: object, origin: str) -> object:
+    if SHAPES[key] is Beyond and value is False:
+        value = "off"  # YAML takes the word for a boolean
     try:
         checked = msgspec.convert(value, SHAPES[key], strict=False)
         return _absolute(str(checked)) if key.startswith(PATHS) else checked

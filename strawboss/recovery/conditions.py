@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 
-from strawboss.recovery.facts import Facts, is_idle
+from strawboss.recovery.again import why_left_to_a_person
+from strawboss.recovery.evidence import LaunchScript
+from strawboss.recovery.facts import Facts, file_name, is_idle
+from strawboss.recovery.settings import Beyond
 from strawboss.recovery.verdict import YES, Said, Unknown, condition, no, unknown
+
+NO_RESUME = "no result of subagent_resume in the transcript names it"
+TWO_RESUMES = "two results of subagent_resume in the transcript name it"
 
 
 @condition("its launcher no longer tracks it")
@@ -19,6 +25,8 @@ def is_unreported(facts: Facts) -> Said:
     if facts.script is None:
         return unknown("its session file is not known")
     file, transcript = facts.script.session_file, facts.transcript
+    if facts.is_resumed:
+        return _is_unreported_since(facts, file)
     if file in transcript.results:
         return no("reported: a subagent_result names its session file")
     if file in transcript.pings:
@@ -28,9 +36,32 @@ def is_unreported(facts: Facts) -> Said:
     return YES
 
 
+def _is_unreported_since(facts: Facts, file: str) -> Said:
+    """A result of the run that it resumed names the same session file: only what comes after counts for it."""
+    if not facts.resumes:
+        return unknown(NO_RESUME)
+    if facts.transcript.results_at.get(file, -1) > facts.began_at:
+        return no("reported: a result that names its session file came after it was resumed")
+    torn = (facts.transcript.torn_results_at.get(name, -1) for name in (file, ""))
+    if any(at > facts.began_at for at in torn):
+        return unknown("a line of the transcript that may hold its result cannot be read")
+    return YES
+
+
+@condition("nobody resumed it since")
+def was_not_resumed_since(facts: Facts) -> Said:
+    if facts.script is None:
+        return unknown("its session file is not known")
+    later = [one for one in facts.transcript.resumes if one.session_file == facts.script.session_file]
+    others = [one.run for one in later if one.at > facts.began_at and one.run != facts.run]
+    return no(f"it was resumed as run {others[-1]}") if others else YES
+
+
 @condition("its launch script names it")
 def has_launch_script(facts: Facts) -> Said:
-    """spec/1: the launch script this session wrote for that run, naming the run's own session (a resumed run has none)."""
+    """The launch script this session wrote for that run, naming the run's own session, or the resume of a resumed run."""
+    if facts.is_resumed:
+        return _is_chained(facts)
     script = facts.files.script
     if script is None:
         return no("it has no launch script")
@@ -38,6 +69,22 @@ def has_launch_script(facts: Facts) -> Said:
         return unknown(script)
     if not _own_file(facts.run).search(script.session_file):
         return no("its launch script names a session file that is not its own")
+    return YES
+
+
+def _is_chained(facts: Facts) -> Said:
+    """A resumed run is proven by its launcher's own record of the resume and by the resume script, in agreement."""
+    script, resumes = facts.files.resume_script, facts.resumes
+    if facts.settings.resumed is Beyond.OFF:
+        return no("it was resumed before, and resumed: off in the config")
+    if not isinstance(script, LaunchScript):
+        return unknown(script or "it has no resume script")
+    if len(resumes) != 1:
+        return unknown(TWO_RESUMES if resumes else NO_RESUME)
+    if resumes[0].session_file != script.session_file:
+        return unknown("its resume script names another session file than the result of subagent_resume")
+    if file_name(resumes[0].script) != file_name(script.path):
+        return unknown("the result of subagent_resume names another script")
     return YES
 
 
@@ -66,9 +113,16 @@ def has_not_been_acted_on(facts: Facts) -> Said:
     """One message per run: no `nudged`, `resumed` or `gaveUp` key."""
     if facts.keys.gave_up is not None:
         return no(f"given up: {facts.keys.gave_up}")
-    if facts.keys.acted is not None:
-        return no(f"its {facts.keys.acted} key is written")
+    if facts.keys.nudged:
+        return no("its nudged key is written")
+    if facts.keys.resumed and not _may_strand_again(facts):
+        return no("its resumed key is written")
     return YES
+
+
+def _may_strand_again(facts: Facts) -> bool:
+    """A worktree run keeps its pane, so a further restart strands it again; its keys tell one stranding from the next."""
+    return facts.is_worktree and bool(facts.keys.dealt_with) and facts.settings.resumed is not Beyond.OFF
 
 
 @condition("herdr lists its panes")
@@ -110,7 +164,7 @@ def runs_its_script(facts: Facts) -> Said:
 def _is_script(facts: Facts, argument: str) -> bool:
     # By its place under the launcher's artifacts, so that a symlink on the way there changes nothing.
     assert facts.script is not None
-    file = re.split(r"[/\\]", facts.script.path)[-1]
+    file = file_name(facts.script.path)
     place = f"artifacts/{facts.launcher.id}/subagent-scripts/{file}"
     plain = argument.replace("\\", "/")
     return argument == facts.script.path or plain == place or plain.endswith("/" + place)
@@ -157,6 +211,21 @@ def is_not_forked(facts: Facts) -> Said:
     if isinstance(facts.forks, Unknown):
         return unknown(facts.forks)
     return unknown("a newer session file names it as its parent") if facts.forks else YES
+
+
+@condition("nobody was told of it there before")
+def is_a_new_stranding(facts: Facts) -> Said:
+    """A new terminal is a new stranding, and the keys carry the terminals that were dealt with; one warning is enough."""
+    if not facts.keys.dealt_with:
+        return YES
+    if isinstance(facts.panes, Unknown):
+        return unknown(facts.panes)
+    pane = facts.pane or facts.launch_pane
+    if pane is not None and pane.terminal in facts.keys.dealt_with:
+        return no("what could be done about it in that terminal was done")
+    if facts.keys.warned_in and why_left_to_a_person(facts):
+        return no("a person was warned of it")
+    return YES
 
 
 @condition("nothing of it has moved since the look before")

@@ -98,7 +98,7 @@ class Transcript:
     `torn_keys`: the runs that unreadable keys and messages of ours may have named: an id, the beginning of one with `*`
     after it, `*` alone where nothing can be made out. What can only have been `seen` is not in it.
     `launched_since`: runs launched after the last of those, which therefore none of them named.
-    `told`: runs named in the details of a `straw-boss` message that the session has taken.
+    `told`: runs named in the details of the `straw-boss` messages that the session has taken, once for each message.
     `worktrees`: run ids whose `subagent` tool result speaks of a worktree, whatever became of the manifest.
     `resumes`: in file order. `results_at`, `torn_results_at`: where a result or ping that names that session file was
     last seen, or an unreadable one that may; places grow along the file and mean nothing else.
@@ -107,7 +107,7 @@ class Transcript:
     keys: tuple[KeyEntry, ...] = ()
     results: frozenset[str] = frozenset()
     pings: frozenset[str] = frozenset()
-    told: frozenset[str] = frozenset()
+    told: tuple[str, ...] = ()
     worktrees: frozenset[str] = frozenset()
     torn_results: frozenset[str] = frozenset()
     torn_keys: frozenset[str] = frozenset()

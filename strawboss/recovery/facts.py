@@ -10,6 +10,8 @@ from typing import Final
 from strawboss.recovery.evidence import (
     Activity,
     Forks,
+    Holders,
+    Identity,
     Launcher,
     LaunchScript,
     Pane,
@@ -17,6 +19,7 @@ from strawboss.recovery.evidence import (
     Peer,
     Process,
     Processes,
+    Resume,
     Roster,
     RunFiles,
     Tail,
@@ -56,13 +59,45 @@ class Facts:
     processes: Processes | Unknown = NOT_ASKED
     tail: Tail | Unknown = NOT_ASKED
     forks: Forks | Unknown = NOT_ASKED
+    holders: Holders | Unknown = NOT_ASKED
+    pi: Identity | Unknown | None = NOT_ASKED  # what the pid of the pi that ran it means now
     before: Standing | None = None  # what its witnesses said at the look before
     ran_in: str | None = None  # a terminal this process saw it run in, though that could not be noted
     handed_over: bool = False  # this look saw it run in another terminal than noted before
 
     @property
     def script(self) -> LaunchScript | None:
-        return self.files.script if isinstance(self.files.script, LaunchScript) else None
+        """The script that started it: a launch's, or a resume's for a run that resumed another run's session."""
+        scripts = (self.files.script, self.files.resume_script)
+        return next((script for script in scripts if isinstance(script, LaunchScript)), None)
+
+    @property
+    def is_resumed(self) -> bool:
+        return self.files.resume_script is not None
+
+    @property
+    def resumes(self) -> tuple[Resume, ...]:
+        """The launcher's own record of how it was resumed: one, when all is well."""
+        return tuple(resume for resume in self.transcript.resumes if resume.run == self.run)
+
+    @property
+    def began_at(self) -> int:
+        """Its place in the launcher's file, when it resumed another run; before everything else for a launch."""
+        return max((resume.at for resume in self.resumes), default=-1)
+
+    @property
+    def times_recovered(self) -> int:
+        """How often this task was handed over before: resumed as a run before this one, or, in a worktree, told of."""
+        if self.is_worktree or self.script is None:
+            return len(self.keys.handed_in)
+        own = (resume for resume in self.transcript.resumes if resume.session_file == self.session_file)
+        return sum(resume.at <= self.began_at for resume in own)
+
+    @property
+    def is_taken(self) -> bool:
+        """The session has taken a message about it for which there is no `resumed` key yet."""
+        told = self.transcript.told.count(self.run)
+        return told > len(self.keys.handed_in) if self.is_worktree else bool(told) and not self.keys.resumed
 
     @property
     def session_file(self) -> str:
@@ -104,6 +139,13 @@ class Facts:
     def no_pane(self) -> Unknown:
         """Why its pane cannot be judged, where there is none to be judged."""
         return self.panes if isinstance(self.panes, Unknown) else Unknown("its pane is not known")
+
+    @property
+    def noted_pane(self) -> Pane | None:
+        """The pane with the terminal in which it was seen running."""
+        if isinstance(self.panes, Unknown) or self.keys.terminal is None:
+            return None
+        return next((pane for pane in self.panes if pane.terminal == self.keys.terminal), None)
 
     @property
     def is_worktree(self) -> bool:
@@ -153,9 +195,9 @@ def _only(peers: Iterable[Peer]) -> Peer | None:
 def is_pi(process: Process) -> bool:
     """By argv0 if herdr gives it, else the base name of argv[0], else the name: docs/design.md#reading-what-others-wrote."""
     if process.argv0 is not None:
-        return _base(process.argv0) == "pi"
+        return file_name(process.argv0) == "pi"
     if process.argv:
-        return _base(process.argv[0]) == "pi"
+        return file_name(process.argv[0]) == "pi"
     return process.name == "pi"
 
 
@@ -163,7 +205,7 @@ def names_a_script(process: Process) -> bool:
     return any(SCRIPT_PATH.search(argument) for argument in process.argv or ())
 
 
-def _base(path: str) -> str:
+def file_name(path: str) -> str:
     return re.split(r"[/\\]", path)[-1]
 
 

@@ -20,7 +20,8 @@ class WorktreeHandover:
 class Handover:
     """One restored run as the launcher's message tells it.
 
-    `text`: the follow-up to pass on. `mid_turn`: its turn was cut. `worktree`: None for a run to be resumed.
+    `text`: the follow-up to pass on. `mid_turn`: its turn was cut. `worktree`: None for a run to be resumed. `lost`: its
+    pane never came back.
     """
 
     run: str
@@ -31,6 +32,18 @@ class Handover:
     mid_turn: bool = False
     auto_exit: bool = True
     worktree: WorktreeHandover | None = None
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LostRun:
+    """One run that did not come back, as the warning tells it. `there`: what is there now. `worktree`: its path, if any."""
+
+    run: str
+    name: str
+    session_file: str
+    there: str
+    worktree: str = ""
 
 
 @dataclass(frozen=True, slots=True)

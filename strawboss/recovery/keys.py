@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from strawboss.recovery.evidence import KeyEntry
+from strawboss.recovery.evidence import Identity, KeyEntry
 
 SEEN = "seen"
 NUDGED = "nudged"
@@ -16,6 +16,8 @@ RESUMED = "resumed"
 CONTINUED = "continued"
 GAVE_UP = "gaveUp"
 LOST = "lost"
+WARNED = "warned"
+CLAIM = "resume"  # what a `lost` key says beside, when the run is handed to its launcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,10 @@ class RunKeys:
 
     `terminal`, `pane`: where it was last seen running its launch script; a `seen` key may name no pane. `closing`: the
     entry, until `unclosed` takes it back; `taken_back`: that has happened, so a later give-up is worth a warning.
-    `gave_up`: why, once a step has failed.
+    `gave_up`: why, once a step has failed. `pi`: the pi that was seen running it. `claimed`: it is lost, and to be handed
+    over. `handed_in`, `warned_in`: the terminals in which it was found stranded when it was handed to its launcher, and
+    when a person was warned; "" where the key names none. A key that is there twice, because the first one turned up late,
+    says one thing.
     """
 
     terminal: str | None = None
@@ -33,31 +38,38 @@ class RunKeys:
     closing: KeyEntry | None = None
     taken_back: bool = False
     continued: bool = False
-    resumed: bool = False
     gave_up: str | None = None
     lost: bool = False
+    claimed: bool = False
+    pi: Identity | None = None
+    handed_in: frozenset[str] = frozenset()
+    warned_in: frozenset[str] = frozenset()
 
     @property
-    def acted(self) -> str | None:
-        """The key that says Straw Boss is done with this run for good, if any."""
-        if self.nudged:
-            return NUDGED
-        if self.resumed:
-            return RESUMED
-        return GAVE_UP if self.gave_up is not None else None
+    def resumed(self) -> bool:
+        return bool(self.handed_in)
+
+    @property
+    def dealt_with(self) -> frozenset[str]:
+        return (self.handed_in | self.warned_in) - {""}
 
 
 # What each key does to what is known. A key that is not here comes from a newer version: kept in the file, ignored.
 FOLD: Mapping[str, Callable[[RunKeys, KeyEntry], RunKeys]] = {
-    SEEN: lambda keys, entry: replace(keys, terminal=_text(entry, "terminal"), pane=_text(entry, "pane")),
+    SEEN: lambda keys, entry: replace(
+        keys, terminal=_text(entry, "terminal"), pane=_text(entry, "pane"), pi=_identity(entry)
+    ),
     NUDGED: lambda keys, _: replace(keys, nudged=True),
     UNNUDGED: lambda keys, _: replace(keys, nudged=False),
     CLOSING: lambda keys, entry: replace(keys, closing=entry),
     UNCLOSED: lambda keys, _: replace(keys, closing=None, taken_back=True),
     CONTINUED: lambda keys, _: replace(keys, continued=True),
-    RESUMED: lambda keys, _: replace(keys, resumed=True),
+    RESUMED: lambda keys, entry: replace(
+        keys, continued=False, handed_in=keys.handed_in | {_text(entry, "terminal") or ""}
+    ),
     GAVE_UP: lambda keys, entry: replace(keys, gave_up=_text(entry, "why") or ""),
-    LOST: lambda keys, _: replace(keys, lost=True),
+    LOST: lambda keys, entry: replace(keys, lost=True, claimed=entry.data.get("then") == CLAIM),
+    WARNED: lambda keys, entry: replace(keys, warned_in=keys.warned_in | {_text(entry, "terminal") or ""}),
 }
 
 NOTHING = RunKeys()
@@ -76,3 +88,12 @@ def fold(entries: Iterable[KeyEntry]) -> dict[str, RunKeys]:
 def _text(entry: KeyEntry, name: str) -> str | None:
     value = entry.data.get(name)
     return value if isinstance(value, str) else None
+
+
+def _identity(entry: KeyEntry) -> Identity | None:
+    """A key of an older version, or one that noted no pi, says nothing of it."""
+    pid, started, boot = (_text(entry, name) for name in ("pid", "started", "boot"))
+    try:
+        return Identity(int(pid or ""), float(started or ""), boot or "")
+    except ValueError:
+        return None

@@ -25,19 +25,15 @@ from strawboss.recovery.commands import (
 )
 from strawboss.recovery.evidence import Clock, Launcher, Pane, Panes, Registry, Roster, Runs, Transcript
 from strawboss.recovery.facts import NOT_ASKED, Facts
-from strawboss.recovery.keys import NOTHING, fold
+from strawboss.recovery.keys import NOTHING, RunKeys, fold
 from strawboss.recovery.known import Commands, Known
+from strawboss.recovery.lost import LOST
 from strawboss.recovery.machine import Machine
 from strawboss.recovery.memory import Look, Memory, RunMemory, count_keys
-from strawboss.recovery.messages import second_pi
+from strawboss.recovery.messages import second_pi, torn_keys
 from strawboss.recovery.nudge import NUDGE
-from strawboss.recovery.recheck import (
-    KEYS_READABLE,
-    REGISTRY_READABLE,
-    TORN_KEY,
-    TRANSCRIPT_READABLE,
-    with_witnesses,
-)
+from strawboss.recovery.proof import Proof, Stage
+from strawboss.recovery.recheck import KEYS_READABLE, REGISTRY_READABLE, TORN_KEY, TRANSCRIPT_READABLE
 from strawboss.recovery.report import machine_to_name, report_of
 from strawboss.recovery.restored import RESTORED
 from strawboss.recovery.restored.conditions import has_never_ended
@@ -45,12 +41,17 @@ from strawboss.recovery.restored.tell import confirm_taken
 from strawboss.recovery.settings import Settings
 from strawboss.recovery.verdict import Answer, Named, Unknown, Verdict, first_obstacle
 
-MACHINES = (NUDGE, RESTORED)
+MACHINES = (NUDGE, RESTORED, LOST)
 
 RUNS_READABLE = Named("look.runs_readable", "the runs can be read")
 CLOCKS_AGREE = Named("look.clocks_agree", "the clocks agree")
 # A No to one of these holds until the next session start, whatever else changes.
-SETTLING_TRACKED = (conditions.is_unreported, conditions.is_not_persistent, conditions.has_not_been_acted_on)
+SETTLING_TRACKED = (
+    conditions.is_unreported,
+    conditions.was_not_resumed_since,
+    conditions.is_not_persistent,
+    conditions.has_not_been_acted_on,
+)
 # A run that is being launched may get its script yet, and one whose end is being told keeps its sidecar a moment.
 SETTLING = (SETTLING_TRACKED[0], conditions.has_launch_script, *SETTLING_TRACKED[1:], has_never_ended)
 
@@ -87,6 +88,8 @@ def _look(known: Known, registry: Registry) -> Commands:
     known.keys = dict(count_keys(transcript.keys))
     torn = [run for run in open_runs if transcript.may_hold_torn_key_of(run)]
     _see_nothing(known, KEYS_READABLE.unknown(TORN_KEY), torn)
+    if torn and known.first_time("torn keys"):
+        yield Notify("warning", torn_keys(torn, known.launcher.file))
     yield from _gather(known, [run for run in open_runs if run not in torn], registry, transcript)
     if known.memory.jumped(known.now):
         _only_observe(known)
@@ -106,7 +109,14 @@ def _is_open(memory: RunMemory, tracked: bool) -> bool:
         return False
     if tracked:
         return noting.is_due(memory.noting)
-    return any(memory.proof(machine.name).state not in machine.ended for machine in MACHINES)
+    return any(_may_go_on(memory, machine) for machine in MACHINES)
+
+
+def _may_go_on(memory: RunMemory, machine: Machine) -> bool:
+    """Whether the machine has not ended, nor waits for another one to give up."""
+    if machine.follows and memory.proof(machine.follows).state != Stage.GIVEN_UP:
+        return False
+    return memory.proof(machine.name).state not in machine.ended
 
 
 # -- files -----------------------------------------------------------------------------------------------------
@@ -140,12 +150,16 @@ def _gather(known: Known, runs: Iterable[str], registry: Registry, transcript: T
         known.runs[run] = _recognized(known.runs[run], facts)
 
 
+def _as_the_keys_say(machine: Machine, proof: Proof, keys: RunKeys) -> Proof:
+    found = proof.found.what if proof.found is not None else ""
+    return proof.stands_at(machine.stands(keys, proof.state, found))
+
+
 def _recognized(memory: RunMemory, facts: Facts) -> RunMemory:
     """The memory of a run with what its files and keys say now."""
     proofs = {
-        machine.name: proof.stands_at(machine.stands(facts.keys, proof.state))
+        machine.name: _as_the_keys_say(machine, memory.proof(machine.name), facts.keys)
         for machine in MACHINES
-        for proof in (memory.proof(machine.name),)
     }
     return replace(
         memory,
@@ -197,7 +211,7 @@ def _is_under_way(known: Known, run: str) -> bool:
 
 def _may_find(known: Known, run: str, machine: Machine) -> bool:
     """Whether nothing on the disk speaks against it."""
-    if known.runs[run].proof(machine.name).state in machine.ended or _is_under_way(known, run):
+    if not _may_go_on(known.runs[run], machine) or _is_under_way(known, run):
         return False
     return first_obstacle(known.facts[run], machine.by_files) is None
 
@@ -232,16 +246,19 @@ def _look_at_pane(known: Known, run: str) -> Commands:
 def _hear_witnesses(known: Known, run: str) -> Commands:
     """Only for a run that everything cheaper speaks for."""
     facts = known.facts[run]
-    if all(
-        not _may_find(known, run, machine) or first_obstacle(facts, machine.before_witnesses) is not None
-        for machine in MACHINES
-    ):
-        return
-    if facts.roster is NOT_ASKED:
-        roster: Roster | Unknown = yield ListSessions()
-        for other in known.facts:
-            known.learn(other, roster=roster)
-    known.facts[run] = yield from with_witnesses(known.facts[run])
+    for machine in MACHINES:
+        if _may_find(known, run, machine) and first_obstacle(facts, machine.before_witnesses) is None:
+            if facts.roster is NOT_ASKED:
+                yield from _ask_roster(known)
+            known.facts[run] = yield from machine.hear(known.facts[run])
+            return
+
+
+def _ask_roster(known: Known) -> Commands:
+    """Once a look, for whoever needs it."""
+    roster: Roster | Unknown = yield ListSessions()
+    for run in known.facts:
+        known.learn(run, roster=roster)
 
 
 def _pane_to_ask(known: Known, run: str) -> Pane | None:
@@ -274,7 +291,7 @@ def _judge(known: Known, run: str, *, asked: bool) -> None:
     """Every machine takes the look in: at most one of them can find the run."""
     for machine in MACHINES:
         _judge_by(known, run, machine, asked=asked)
-    machine = machine_to_name(known.facts[run], known.runs[run], NUDGE, RESTORED, asked=asked)
+    machine = machine_to_name(known.facts[run], known.runs[run], asked=asked)
     obstacle = known.runs[run].proof(machine.name).obstacle
     facts = known.facts[run]
     known.remember(run, machine=machine.called(facts), obstacle=obstacle, standing=facts.standing)
@@ -283,13 +300,13 @@ def _judge(known: Known, run: str, *, asked: bool) -> None:
 def _judge_by(known: Known, run: str, machine: Machine, *, asked: bool) -> None:
     """A machine that has ended keeps the obstacle it ended with."""
     facts, proof = known.facts[run], known.runs[run].proof(machine.name)
-    if proof.state in machine.ended:
+    if not _may_go_on(known.runs[run], machine):
         return
     obstacle = first_obstacle(facts, machine.conditions)
     if obstacle is None:
         proof = proof.take_found(machine.table, machine.found(facts), known.now, known.settings.interval)
     else:
-        missed = asked and machine.is_miss(facts, obstacle)
+        missed = (asked or bool(machine.follows)) and machine.is_miss(facts, obstacle)
         proof = proof.take_obstacle(machine.table, obstacle, machine.last_miss, missed=missed)
     known.prove(run, machine.name, proof)
 
@@ -316,7 +333,7 @@ def _result(known: Known) -> Look:
     reports = {
         run: before.reports[run]
         if run in before.reports and before.runs[run] is memory
-        else report_of(run, memory, NUDGE, RESTORED)
+        else report_of(run, memory)
         for run, memory in known.runs.items()
     }
     absent = {run: before.runs[run].start_over() for run in before.runs.keys() - known.runs.keys()}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import Any
 
+from strawboss.recovery.commands import Command
 from strawboss.recovery.evidence import Pane
 from strawboss.recovery.facts import Facts
 from strawboss.recovery.keys import RunKeys
@@ -17,18 +19,21 @@ Conditions = tuple[Condition[Facts], ...]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """`last_miss`: which look without what it needs gives up until the next session start; `is_miss`: which looks count.
+    """`follows`: the machine that must have given up first, if any. `last_miss`: which look without what it needs gives up
+    until the next session start; `is_miss`: which looks count.
 
     The conditions are asked in order of cost: what the files and keys say, the roster, the pane list, the processes of
-    `pane`, and every other witness (the roster, the session file). `stands`: the state in which the keys put it. `found`:
-    what is found there, so that another thing starts the proof again. `called`: what a report calls it for this run.
-    `go_on` goes on with what was begun, `act` begins.
+    `pane`, and every other witness, whom `hear` asks. `stands`: the state in which the keys put it, given
+    the one it was in and what was found. `found`: what is
+    found there, so that another thing starts the proof again. `called`: what a report calls it for this run. `go_on`
+    goes on with what was begun, `act` begins.
     """
 
     name: str
     table: Table
     ended: frozenset[str]
     under_way: frozenset[str]
+    follows: str
     last_miss: int
     is_miss: Callable[[Facts, Verdict], bool]
     by_files: Conditions
@@ -36,7 +41,8 @@ class Machine:
     by_panes: Conditions
     by_processes: Conditions
     by_witnesses: Conditions
-    stands: Callable[[RunKeys, str], str]
+    hear: Callable[[Facts], Generator[Command, Any, Facts]]
+    stands: Callable[[RunKeys, str, str], str]
     pane: Callable[[Facts], Pane | None]
     found: Callable[[Facts], str]
     called: Callable[[Facts], str]

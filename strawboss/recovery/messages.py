@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from strawboss.recovery.handover import Handover, WorktreeHandover
+from strawboss.recovery.handover import Handover, LostRun, WorktreeHandover
 from strawboss.recovery.keys import NUDGED, UNNUDGED
 
 NAME_LIMIT = 80  # characters of a name that is quoted
@@ -111,17 +111,28 @@ def with_address(text: str, launcher: str, name: str) -> str:
 
 def resume_message(handovers: Sequence[Handover], at: str) -> str:
     """The one message the launcher gets for all runs of a look: what to resume with which arguments, what not."""
-    resumed = [one for one in handovers if one.worktree is None]
+    resumed = [one for one in handovers if one.worktree is None and not one.lost]
+    lost = [one for one in handovers if one.lost]
     kept = [one for one in handovers if one.worktree is not None]
+    back = len(handovers) - len(lost)
     parts = [
-        f"Straw Boss, {at}: a Herdr restart brought back {_count(len(handovers))} of yours as plain pi, "
+        f"Straw Boss, {at}: a Herdr restart brought back {_count(back)} of yours as plain pi, "
         "which will never report. If you have already dealt with a run below, ignore it here."
+        if back
+        else f"Straw Boss, {at}: {_count(len(lost))} of yours did not come back after a restart. "
+        "If you have already dealt with a run below, ignore it here."
     ]
     if resumed:
         parts.append(
             "Their restored panes are closed. Call subagent_resume once for each of these runs, with exactly these "
             "arguments; each then reports as a normal subagent_result:\n"
             + "\n".join(map(_to_resume, resumed))
+        )
+    if lost:
+        parts.append(
+            "These did not come back: their panes are gone, nothing was closed, and nobody holds their sessions. Call "
+            "subagent_resume once for each of them too, with exactly these arguments:\n"
+            + "\n".join(map(_to_resume, lost))
         )
     if kept:
         parts.append(
@@ -143,7 +154,8 @@ def _to_resume(one: Handover) -> str:
     }
     if not one.auto_exit:
         arguments["autoExit"] = False
-    state = "restored mid-turn" if one.mid_turn else "restored"
+    how = "lost" if one.lost else "restored"
+    state = f"{how} mid-turn" if one.mid_turn else how
     return (
         f"- run {one.run} {quoted(one.name)}, {state}, last step {step_time(one.last_step)}: "
         f"subagent_resume {exactly(arguments)}"
@@ -184,6 +196,14 @@ def nudge_failed(name: str, run: str, session_file: str, why: str) -> str:
     )
 
 
+def nudge_unsure(name: str, run: str, session_file: str, why: str) -> str:
+    """The connection was lost after the message was written: it may have arrived."""
+    return (
+        f"Straw Boss does not know whether {quoted(name)} (run {run}) was asked for its report: {reason(why)}. It will "
+        f"not be asked again; if no report comes, its result is in {exactly(session_file)}."
+    )
+
+
 def step_failed(name: str, run: str, session_file: str, why: str) -> str:
     return (
         f"Straw Boss gave up on {quoted(name)} (run {run}): {reason(why)}. {_by_hand([(name, session_file)])}"
@@ -201,9 +221,62 @@ def taken_back_given_up(name: str, run: str, session_file: str, why: str) -> str
     )
 
 
-def lost(sessions: Sequence[tuple[str, str]]) -> str:
-    runs = "One run was" if len(sessions) == 1 else f"{len(sessions)} runs were"
-    return f"{runs} running and did not come back, with no pane to act on. {_by_hand(sessions)}"
+def lost(runs: Sequence[LostRun]) -> str:
+    """One warning for all runs of a look, with what is there now and the call to make."""
+    what = "One run was" if len(runs) == 1 else f"{len(runs)} runs were"
+    there = "; ".join(f"run {one.run} {quoted(one.name)}: {reason(one.there)}" for one in runs)
+    resumable = [(one.name, one.session_file) for one in runs if not one.worktree]
+    kept = [one for one in runs if one.worktree]
+    by_hand = [_by_hand(resumable)] if resumable else []
+    by_hand += [
+        f"Go on with run {one.run} by hand in its worktree {exactly(one.worktree)}, with `pi --session` and its "
+        f"session file {exactly(one.session_file)}"
+        for one in kept
+    ]
+    return (
+        f"{what} running and did not come back, with no pane to act on ({there}). {'. '.join(by_hand)}. "
+        "`lost: recover` in the config has that done."
+    )
+
+
+def stranded_again(name: str, run: str, session_file: str, why: str, by_hand: str) -> str:
+    return (
+        f"Straw Boss leaves {quoted(name)} (run {run}, session file {exactly(session_file)}) to you: it is stranded, and "
+        f"{why}. {by_hand}"
+    )
+
+
+def times(number: int) -> str:
+    return {1: "once", 2: "twice", 3: "three times"}.get(number, f"{number} times")
+
+
+def in_its_pane(pane: str) -> str:
+    return f"Continue it in its pane {quoted(pane)}."
+
+
+def ask_by_hand(pane: str) -> str:
+    return f"It has finished and nobody was told: ask it for its report in its pane {quoted(pane)}."
+
+
+def close_and_resume(pane: str, name: str, session_file: str) -> str:
+    return f"Close its pane {quoted(pane)}, which holds a plain pi; then: {_by_hand([(name, session_file)])}"
+
+
+def two_pi(name: str, run: str, pane: str) -> str:
+    return (
+        f"Straw Boss cannot tell whether pane {quoted(pane)} of {quoted(name)} (run {run}) holds a plain pi: two processes "
+        "named pi are in its foreground, as with a shim of a version manager. `strawboss doctor` says what to change; "
+        "until then continue this run by hand."
+    )
+
+
+def torn_keys(runs: Sequence[str], file: str) -> str:
+    what = f"run {runs[0]}" if len(runs) == 1 else f"runs {', '.join(sorted(runs))}"
+    return (
+        f"Straw Boss leaves {what} alone: a line of this session's file that may hold a key of it cannot be read "
+        f"(torn, as by a full disk). To mend it, quit pi and delete that line from {exactly(file)}; the other runs are "
+        "looked at as ever."
+    )
 
 
 def _by_hand(sessions: Iterable[tuple[str, str]]) -> str:

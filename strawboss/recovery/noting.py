@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
+from typing import Any
 
-from strawboss.recovery.evidence import Pane
-from strawboss.recovery.facts import Facts
+from strawboss.recovery.commands import Command, Identify
+from strawboss.recovery.evidence import Identity, Pane
+from strawboss.recovery.facts import Facts, is_pi
 from strawboss.recovery.journal import write_key
 from strawboss.recovery.keys import SEEN, RunKeys
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.memory import Noting
 from strawboss.recovery.restored.conditions import TO_NOTE
-from strawboss.recovery.verdict import first_obstacle
+from strawboss.recovery.verdict import Unknown, first_obstacle
 
 NOTING_LOOKS = 8  # at a tracked run that could not be noted; then it costs no look until a session start
 
@@ -41,10 +44,20 @@ def note_running(known: Known, run: str, pane: Pane) -> Commands:
     facts, noting = known.facts[run], known.runs[run].noting
     if pane.terminal is None or pane.terminal == facts.keys.terminal:
         return
-    if (yield from write_key(known, SEEN, run, terminal=pane.terminal, pane=pane.id)):
-        keys = replace(facts.keys, terminal=pane.terminal, pane=pane.id)
+    pi = yield from _identify(facts)
+    noted = {"pid": str(pi.pid), "started": repr(pi.started), "boot": pi.boot} if pi is not None else {}
+    if (yield from write_key(known, SEEN, run, terminal=pane.terminal, pane=pane.id, **noted)):
+        keys = replace(facts.keys, terminal=pane.terminal, pane=pane.id, pi=pi)
         known.learn(run, keys=keys, handed_over=facts.keys.terminal is not None)
         known.remember(run, noting=replace(noting, noted=True))
     else:
         # What was seen holds for this process all the same: a pi there is no restored one.
         known.remember(run, noting=replace(noting, ran_in=pane.terminal))
+
+
+def _identify(facts: Facts) -> Generator[Command, Any, Identity | None]:
+    """Which pi runs it, by pid, start and boot, so that it can be told later whether that one is gone."""
+    processes = () if isinstance(facts.processes, Unknown) else facts.processes
+    pids = [process.pid for process in processes if is_pi(process)]
+    answer: Identity | Unknown | None = (yield Identify(pids[0])) if len(pids) == 1 else None
+    return answer if isinstance(answer, Identity) else None

@@ -33,6 +33,7 @@ from strawboss.recovery.keys import (
     SEEN,
     UNCLOSED,
     UNNUDGED,
+    WARNED,
 )
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Look, Memory, RunReport
@@ -54,6 +55,7 @@ ACTS: Mapping[str, str] = {
     RESUMED: "be noted as handed to its launcher",
     GAVE_UP: "be given up with a warning",
     LOST: "be reported lost",
+    WARNED: "be reported as stranded again",
 }
 TELLING = "be handed to its launcher"
 

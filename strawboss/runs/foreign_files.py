@@ -88,7 +88,7 @@ def is_there(path: str, what: str) -> bool | Unknown:
     except FileNotFoundError:
         if os.access(os.path.split(path)[0], os.F_OK):
             return False
-        return Unknown(f"{what} cannot be looked for: its folder is not there")
+        return Unknown(f"{what} cannot be looked for: its folder is not there", absent=True)
     except (OSError, ValueError) as error:
         return unreadable(what, error)
     return True

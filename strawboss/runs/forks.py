@@ -39,7 +39,7 @@ class ForkFinder:
             if isinstance(entries, Unknown):
                 return entries
             if entries is None:
-                return Unknown(f"{FOLDER} is not there")
+                return Unknown(f"{FOLDER} is not there", absent=True)
             forks = [
                 name for name, inode in entries if self._parent(f"{found}/{name}", inode) == session_file
             ]

@@ -49,7 +49,7 @@ class Findings:
     keys: list[KeyEntry] = field(default_factory=list)
     results: set[str] = field(default_factory=set)
     pings: set[str] = field(default_factory=set)
-    told: set[str] = field(default_factory=set)
+    told: list[str] = field(default_factory=list)
     worktrees: set[str] = field(default_factory=set)
     torn_results: set[str] = field(default_factory=set)
     torn_keys: set[str] = field(default_factory=set)
@@ -71,7 +71,7 @@ class Findings:
             keys=tuple(self.keys),
             results=frozenset(self.results | sure.keys()),
             pings=frozenset(self.pings),
-            told=frozenset(self.told),
+            told=tuple(self.told),
             worktrees=frozenset(self.worktrees),
             torn_results=frozenset(self.torn_results | unsure.keys()),
             torn_keys=frozenset(self.torn_keys),
@@ -130,7 +130,7 @@ class Findings:
             case {"type": "custom_message", "customType": "subagent_ping"}:
                 self._result(self.pings, record)
             case {"type": "custom_message", "customType": "straw-boss", "details": {"runs": [*runs]}}:
-                self.told.update(run for run in runs if isinstance(run, str))
+                self.told += dict.fromkeys(run for run in runs if isinstance(run, str))
             case {"type": "custom", "customType": "straw-boss", "data": dict() as data}:
                 self.keys.extend(_key_entries(data))
             case {

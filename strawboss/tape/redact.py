@@ -277,7 +277,7 @@ def names_of_runs(values: Iterable[Any]) -> set[str]:
         if isinstance(value, Memory):
             runs |= value.runs.keys()
         elif isinstance(value, e.Transcript):
-            runs |= value.torn_keys | value.told | value.launched_since | value.worktrees
+            runs |= value.torn_keys | {*value.told} | value.launched_since | value.worktrees
             runs |= {one.run for one in value.keys} | {one.run for one in value.resumes}
         elif isinstance(value, Mapping):
             runs |= value.keys()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from strawboss.recovery import facts
 from strawboss.recovery.explain import Explanation
+from strawboss.recovery.lost.machine import State as Lost
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.nudge.machine import State as Nudge
 from strawboss.recovery.observing import MAY_ACT
@@ -22,6 +23,7 @@ NEXT = {
     "nudge": "it is asked for its report",
     "restored": "its pane is closed and its launcher is told to resume it",
     "worktree": "its launcher is told of it, and a child that was cut off is told to go on",
+    "lost": "a person is told, or, with `lost: recover` in the config, its launcher is told to resume it",
 }
 
 # `{why}`: what stands in the way, `{next}`: what the machine does next. A state that is not here is said as it is.
@@ -38,11 +40,14 @@ STATES: Mapping[str, str] = {
     Nudge.SEND_FAILED: f"it could not be asked for its report and will not be asked again; {BY_HAND}",
     Restored.CLOSING: "its restored pane is being closed",
     Restored.CONTINUED: "it is being told to go on in its worktree",
+    Restored.CLAIMED: "nobody holds its session, and its launcher is to be told to resume it",
     Restored.TO_TELL: "its launcher is to be told of it as soon as the session takes a message",
     Restored.TOLD: "its launcher was told of it, and has not read that yet",
     Restored.FAILED: "a step failed ({why}), which is being written down",
     Restored.RESUMED: "its launcher was told of it and goes on with it; there is nothing more to do",
     Restored.GAVE_UP: f"a step failed ({{why}}) and is not tried again; {BY_HAND}",
+    Lost.SAID: f"it was running and did not come back, which was said once; {BY_HAND}",
+    Lost.CLAIMED: "it was running and did not come back; its launcher is to be told to resume it",
 }
 
 

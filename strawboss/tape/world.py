@@ -23,7 +23,7 @@ class World:
     evidence: Evidence
     monotonic: float = 0.0
     keys: list[KeyEntry] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
+    told: list[str] = field(default_factory=list)
     closed: set[str] = field(default_factory=set)
     done: list[tuple[Command, Any]] = field(default_factory=list)
 
@@ -41,7 +41,7 @@ class World:
         read = self.evidence.transcript()
         if isinstance(read, Unknown):
             return read
-        return replace(read, keys=read.keys + tuple(self.keys), told=read.told | self.told)
+        return replace(read, keys=read.keys + tuple(self.keys), told=read.told + tuple(self.told))
 
     def panes(self) -> Panes | Unknown:
         panes = self.evidence.panes()
@@ -86,7 +86,7 @@ class World:
         if wanted == "dropped":
             return Result(Outcome.DONE)
         if wanted is None:
-            self.told.update(command.runs)
+            self.told += command.runs
         return _result(wanted)
 
     def pause(self, command: c.Pause) -> float:

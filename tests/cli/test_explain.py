@@ -80,7 +80,7 @@ def test_as_json_it_has_the_schema_and_the_same_names(capsys: pytest.CaptureFixt
         "boss",
         iso(SECONDS + 2 * LOOK_SECONDS),
     )
-    assert {one.machine for one in said.conditions} == {"nudge", "restored", "turn"}
+    assert {one.machine for one in said.conditions} == {"nudge", "restored", "lost", "turn"}
     assert {one.answer for one in said.conditions} <= {"yes", "no", "unknown"}
 
 

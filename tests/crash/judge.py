@@ -14,8 +14,13 @@ from strawboss.recovery.commands import Command, Effect, Read
 from strawboss.recovery.evidence import KeyEntry
 
 Check = Callable[..., str | None]
-RECORDS: Final = frozenset({"gaveUp", "lost", "nudged"})  # keys that end a run for good
-TAKEN_BACK: Final = "took that back"  # the one give-up without a key: it is said once a session start
+RECORDS: Final = frozenset({"gaveUp", "lost", "nudged", "warned"})  # keys that stand before a warning
+WITHOUT_A_KEY: Final = (
+    # What is said once a session start: a close was taken back, nothing can be told of a run.
+    "took that back",
+    "that may hold a key of it cannot be read",
+    "two processes named pi are in its foreground",
+)
 
 
 class BrokenInvariantError(AssertionError):
@@ -48,7 +53,7 @@ class Truth:
 class Record:
     """What really happened to one run. `keys`: those that are in the file. `queued`: messages on their way to the session.
 
-    `warned`, `warned_back`: warnings in this session start of a give-up, and of one after a close was taken back;
+    `warned`, `said`: warnings in this session start of a give-up, and which of those that no key records;
     `ever_warned`: of a give-up, in any. `asked_keys`: keys the look under way has asked for; `sure_keys`: those of them
     that it knows to be written; `key_warnings`: which unconfirmed keys were warned of in this session start.
     """
@@ -60,7 +65,7 @@ class Record:
     queued: int = 0
     told: int = 0
     warned: int = 0
-    warned_back: int = 0
+    said: frozenset[str] = frozenset()
     ever_warned: bool = False
     asked_keys: frozenset[str] = frozenset()
     sure_keys: frozenset[str] = frozenset()
@@ -86,10 +91,15 @@ class Record:
     def ended(self) -> bool:
         return self.has("resumed") or self.has("gaveUp") or self.nudged
 
+    @property
+    def warned_back(self) -> bool:
+        """Of a close that was taken back."""
+        return WITHOUT_A_KEY[0] in self.said
+
     def at_session_start(self) -> Record:
-        if not (self.warned or self.warned_back or self.asked_keys or self.key_warnings):
+        if not (self.warned or self.said or self.asked_keys or self.key_warnings):
             return self
-        return replace(self, warned=0, warned_back=0, key_warnings=frozenset()).at_look_start()
+        return replace(self, warned=0, said=frozenset(), key_warnings=frozenset()).at_look_start()
 
     def at_look_start(self) -> Record:
         return replace(self, asked_keys=frozenset(), sure_keys=frozenset()) if self.asked_keys else self
@@ -196,14 +206,6 @@ def one_warning(record: Record, truth: Truth) -> str | None:
     return None if not record.warned else "a second warning for one run in one session start"
 
 
-def one_warning_after_taking_back(record: Record, truth: Truth) -> str | None:
-    return (
-        None
-        if not record.warned_back
-        else "a second warning of a close that was taken back in one session start"
-    )
-
-
 def no_warning_after_the_last(record: Record, truth: Truth) -> str | None:
     settled = record.ever_warned and (record.nudged or record.has("gaveUp") or record.has("lost"))
     if settled and not record.asked_keys & RECORDS:
@@ -252,7 +254,6 @@ INVARIANTS: Mapping[str, tuple[tuple[str, Check], ...]] = {
     "resumed": (("I1", message_before_resumed),),
     "lost": (("I5", evidence_is_whole), ("I5", not_forked), ("I5", nobody_when_lost)),
     "give up": (("I7", one_warning), ("I7", no_warning_after_the_last), ("I7", recorded_before_warned)),
-    "take back": (("I7", one_warning_after_taking_back),),
 }
 
 
@@ -307,8 +308,10 @@ def warned(record: Record, truth: Truth, text: str) -> Record:
         if key in record.key_warnings:
             raise BrokenInvariantError("I7", f"a second warning about the {key} key in one session start")
         return replace(record, key_warnings=record.key_warnings | {key})
-    if TAKEN_BACK in text:
-        judge("take back", record, truth)
-        return replace(record, warned_back=record.warned_back + 1)
+    for words in WITHOUT_A_KEY:
+        if words in text:
+            if words in record.said:
+                raise BrokenInvariantError("I7", f"says a second time in one session start: {words}")
+            return replace(record, said=record.said | {words})
     judge("give up", record, truth)
     return replace(record, warned=record.warned + 1, ever_warned=True)

@@ -41,7 +41,14 @@ PANE, LAUNCHERS_PANE, RESUMED_PANE = "w1:p3", "w1:p1", "w1:p7"
 LAUNCHER_PID, CHILD_PID = 3_999_999, 4_000_000
 WALL = 1_796_161_700.0
 TO_RESUME = re.compile(r"^- run (\S+) .*?: subagent_resume \{", re.MULTILINE)
-GIVE_UPS = ("gave up on", "could not ask", "could not put", "took that back", "did not come back")
+GIVE_UPS = (
+    "gave up on",
+    "could not ask",
+    "does not know whether",
+    "could not put",
+    "took that back",
+    "did not come back",
+)
 RUNNING_LOOKS = 2  # while the child is at work and tracked
 LOOKS_AFTER_THE_END = 2
 SILENCE_SECONDS = 120.0  # after so long a process is off, or waits for what does not come

@@ -31,7 +31,7 @@ from crash.states import NOW, Choices, CoveredError, Run, State, rebased
 
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
-from strawboss.recovery.evidence import KeyEntry, Pane, RunFiles, Transcript
+from strawboss.recovery.evidence import Holders, KeyEntry, Pane, RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
 from strawboss.recovery.proof import Stage
@@ -202,7 +202,7 @@ class Play:
                 self.runs[run.id] = replace(run, reported=True)
         keys = tuple(entry for run in self.runs.values() for entry in run.record.keys)
         results = frozenset(evidence.session_file(run.id) for run in self.runs.values() if run.reported)
-        told = frozenset(run.id for run in self.runs.values() if run.record.told)
+        told = tuple(run.id for run in self.runs.values() for _ in range(run.record.told))
         return Transcript(keys, results, told=told, torn_keys=frozenset({"*"} if whole == "torn" else ()))
 
     def roster(self, _: c.ListSessions) -> Any:
@@ -417,6 +417,8 @@ ANSWERS: Mapping[type, Any] = {
     c.ListPanes: Play.panes,
     c.ProcessInfo: Play.processes,
     c.FindForks: Play.forks,
+    c.FindHolders: lambda _, __: Holders(),
+    c.Identify: lambda _, __: None,
     c.ReadTail: Play.tail,
     c.ReadSession: Play.session,
     c.WriteKey: Play.write_key,

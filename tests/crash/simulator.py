@@ -24,7 +24,7 @@ from crash.judge import (
 
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
-from strawboss.recovery.evidence import Clock, KeyEntry, Pane, Process, RunFiles, Transcript
+from strawboss.recovery.evidence import Clock, Holders, KeyEntry, Pane, Process, RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
 from strawboss.recovery.restored.machine import LAST_MISS
@@ -280,7 +280,7 @@ class World:
         return Transcript(
             tuple(entry for child in children for entry in child.record.keys),
             frozenset(evidence.session_file(child.id) for child in children if child.reported),
-            told=frozenset(child.id for child in children if child.record.told),
+            told=tuple(child.id for child in children for _ in range(child.record.told)),
             torn_keys=frozenset(child.id for child in children if child.torn),
         )
 
@@ -428,6 +428,8 @@ ANSWERS: Mapping[type, Any] = {
     c.ListPanes: lambda world, _: world.readable("panes", world.panes()),
     c.ProcessInfo: World.processes,
     c.FindForks: World.forks,
+    c.FindHolders: lambda _, __: Holders(),
+    c.Identify: lambda _, __: None,
     c.ReadTail: World.tail,
     c.ReadSession: lambda world, _: SessionState(
         idle=not (world.busy or world.compacting), compacting=world.compacting

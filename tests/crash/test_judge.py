@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from crash.judge import (
+    WITHOUT_A_KEY,
     BrokenInvariantError,
     Record,
     Truth,
@@ -41,7 +42,6 @@ RIGHT = {
     "tell": (replace(CLOSING, closed=1), GONE),
     "resumed": (replace(CLOSING, told=1), GONE),
     "give up": (FAILED, ORDINARY),
-    "take back": (CLOSING, ORDINARY),
     "lost": (with_keys("seen"), GONE),
 }
 WRONG = [
@@ -80,7 +80,6 @@ WRONG = [
     ("I7", "give up", CLOSING, ORDINARY),
     ("I7", "give up", replace(FAILED, warned=1), ORDINARY),
     ("I7", "give up", with_keys("gaveUp", ever_warned=True), ORDINARY),
-    ("I7", "take back", replace(CLOSING, warned_back=1), ORDINARY),
 ]
 
 
@@ -177,3 +176,11 @@ def test_herdr_is_only_asked_to_list_to_show_and_to_close():
     shown = {"notification.show", "plugin.pane.open"}
     assert asked <= {"ping", "pane.list", "pane.process_info", "pane.close", *shown}
     assert "pane.close" in asked
+
+
+@pytest.mark.parametrize("words", WITHOUT_A_KEY)
+def test_what_no_key_records_is_said_once_in_a_session_start(words):
+    record = warned(CLOSING, ORDINARY, f"Straw Boss: {words}.")
+    with pytest.raises(BrokenInvariantError, match="a second time"):
+        warned(record, ORDINARY, f"Straw Boss: {words}.")
+    assert warned(record.at_session_start(), ORDINARY, f"Straw Boss: {words}.") == record

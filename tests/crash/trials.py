@@ -47,7 +47,9 @@ TRIALS: Mapping[str, Trial] = {
         "recovery/restored/close.py", "verdict = yield from _still_restored(known, run)", "verdict = None"
     ),
     "resumed before the message is seen": Trial(
-        "recovery/restored/tell.py", "        if run in transcript.told:\n", "        if True:\n"
+        "recovery/restored/tell.py",
+        "        if known.learn(run, transcript=transcript).is_taken:\n",
+        "        if True:\n",
     ),
     "give-up not recorded": Trial(
         "recovery/restored/fail.py",

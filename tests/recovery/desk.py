@@ -32,7 +32,7 @@ from recovery.given import (
 
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
-from strawboss.recovery.evidence import Activity, Clock, KeyEntry, Transcript
+from strawboss.recovery.evidence import Activity, Clock, Holders, KeyEntry, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Look, Memory
 from strawboss.recovery.verdict import Unknown
@@ -55,6 +55,8 @@ class Desk:
     transcript: Any = field(default_factory=lambda: Transcript((SEEN,)))
     tails: dict[str, Any] = field(default_factory=lambda: {FILE: ENDED})
     forks: dict[str, Any] = field(default_factory=dict)
+    holders: Any = field(default_factory=Holders)
+    identities: dict[int, Any] = field(default_factory=dict)
     roster: Any = (BOSS_PEER, PEER)
     panes: Any = (BOSS_PANE, RUNNING)
     processes: dict[str, Any] = field(default_factory=lambda: {RUNNING.id: (BASH, PI)})
@@ -120,7 +122,7 @@ class Desk:
         if isinstance(command, c.ClosePane):
             self.panes = tuple(pane for pane in self.panes if pane.id != command.pane)
         elif isinstance(command, c.TellLauncher) and self.takes_messages:
-            self.transcript = replace(self.transcript, told=self.transcript.told | {*command.runs})
+            self.transcript = replace(self.transcript, told=self.transcript.told + command.runs)
 
     # -- what was said ---------------------------------------------------------------------------------------------
 
@@ -149,6 +151,8 @@ ANSWERS: dict[type, Callable[[Desk, Any], Any]] = {
     c.ReadTranscript: lambda desk, _: desk.transcript,
     c.ReadTail: lambda desk, command: desk.tails.get(command.session_file, Unknown("no such file")),
     c.FindForks: lambda desk, command: desk.forks.get(command.session_file, ()),
+    c.FindHolders: lambda desk, _: desk.holders,
+    c.Identify: lambda desk, command: desk.identities.get(command.pid),
     c.ListSessions: lambda desk, _: desk.roster,
     c.ListPanes: lambda desk, _: desk.panes,
     c.ProcessInfo: lambda desk, command: desk.processes.get(command.pane, Unknown("no such pane")),

@@ -27,9 +27,9 @@ def explained(desk: Desk, run: str = RUN) -> Explanation:
         answer = ANSWERS[type(command)](desk, command)
 
 
-def test_every_condition_of_both_machines_and_the_turn_is_answered_in_order() -> None:
-    (nudge_name, asked), (restored_name, proofs), (turn_name, [turn]) = explained(stranded())
-    assert (nudge_name, restored_name, turn_name) == ("nudge", "restored", "turn")
+def test_every_condition_of_every_machine_and_the_turn_is_answered_in_order() -> None:
+    (nudge_name, asked), (restored_name, proofs), (lost_name, _), (turn_name, [turn]) = explained(stranded())
+    assert (nudge_name, restored_name, lost_name, turn_name) == ("nudge", "restored", "lost", "turn")
     assert len(asked) == len(NUDGE.conditions)
     assert len(proofs) == len(RESTORED.conditions)
     assert all(verdict.holds for verdict in asked)
@@ -37,7 +37,7 @@ def test_every_condition_of_both_machines_and_the_turn_is_answered_in_order() ->
 
 
 def test_a_restored_run_answers_yes_to_everything_and_its_turn_is_cut() -> None:
-    _, (_, proofs), (_, [turn]) = explained(restored())
+    _, (_, proofs), _, (_, [turn]) = explained(restored())
     assert all(verdict.holds for verdict in proofs)
     assert turn.holds
 
@@ -64,4 +64,4 @@ def test_what_cannot_be_known_is_unknown_with_its_reason(changes: dict[str, Any]
 
 def test_without_a_script_nothing_more_is_read() -> None:
     explanation = explained(stranded(files={RUN: RunFiles(None)}, transcript=Transcript()))
-    assert explanation[2][1][0].answer is Answer.UNKNOWN
+    assert explanation[-1][1][0].answer is Answer.UNKNOWN

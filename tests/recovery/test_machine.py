@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from strawboss.recovery.look import MACHINES
+from strawboss.recovery.lost.machine import Event as Losing
+from strawboss.recovery.lost.machine import State as Lost
 from strawboss.recovery.machine import Machine
 from strawboss.recovery.nudge.machine import TRANSITIONS as NUDGE
 from strawboss.recovery.nudge.machine import Event as Nudge
@@ -16,8 +18,12 @@ from strawboss.recovery.restored.machine import TRANSITIONS as RESTORED
 from strawboss.recovery.restored.machine import Event as Restored
 from strawboss.recovery.restored.machine import State
 
-STATES = {"nudge": [*Stage, *Asked], "restored": [*Stage, *State]}
-EVENTS = {"nudge": [*Finding, *Nudge], "restored": [*Finding, *Restored]}
+STATES = {"nudge": [*Stage, *Asked], "restored": [*Stage, *State], "lost": [*Stage, *Lost]}
+EVENTS = {
+    "nudge": [*Finding, *Nudge],
+    "restored": [*Finding, *Restored],
+    "lost": [*Finding, *Losing],
+}
 each_machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strawboss.recovery import messages as m
-from strawboss.recovery.handover import Handover, WorktreeHandover
+from strawboss.recovery.handover import Handover, LostRun, WorktreeHandover
 
 GOLDEN = Path(__file__).parent / "golden"
 LOOK, STEP = "2026-01-01T00:10:00Z", "2026-01-01T00:00:00.000Z"
@@ -65,8 +65,26 @@ TEXTS = {
     "step-failed": m.step_failed("Zeta", ZETA, file(ZETA), "its restored pane w1:p3 stays open"),
     "tell-failed": m.tell_failed([("Zeta", file(ZETA)), ("Eta", file(ETA))], "refused"),
     "taken-back": m.taken_back_given_up("Zeta", ZETA, file(ZETA), "herdr lists no pane w1:p3"),
-    "lost-one": m.lost([("Zeta", file(ZETA))]),
-    "lost-two": m.lost([("Zeta", file(ZETA)), ("Eta", file(ETA))]),
+    "lost-one": m.lost([LostRun(ZETA, "Zeta", file(ZETA), "its pane w1:p3 holds no pi")]),
+    "lost-two": m.lost(
+        [
+            LostRun(ZETA, "Zeta", file(ZETA), "herdr lists no pane of it"),
+            LostRun(ETA, "Eta", file(ETA), "herdr lists no pane of it", "/w/tree"),
+        ]
+    ),
+    "stranded-again": m.stranded_again(
+        "Zeta", ZETA, file(ZETA), "it was recovered before", m.in_its_pane("w2:p1")
+    ),
+    "stranded-again-resumed": m.stranded_again(
+        "Zeta", ZETA, file(ZETA), "it was recovered before", m.close_and_resume("w1:p3", "Zeta", file(ZETA))
+    ),
+    "stranded-again-finished": m.stranded_again(
+        "Zeta", ZETA, file(ZETA), "it was recovered before", m.ask_by_hand("w1:p3")
+    ),
+    "two-pi": m.two_pi("Zeta", ZETA, "w1:p3"),
+    "torn-keys": m.torn_keys([ZETA, ETA], "/s/boss.jsonl"),
+    "nudge-unsure": m.nudge_unsure("Zeta", ZETA, file(ZETA), "the connection was lost"),
+    "resume-lost": m.resume_message([Handover(ZETA, "Zeta", file(ZETA), LOOK, "Go on.", lost=True)], LOOK),
     "key-missing": m.key_missing("closing", "Zeta", ZETA, file(ZETA)),
     "key-missing-nudged": m.key_missing("nudged", "Zeta", ZETA, file(ZETA)),
     "second-pi": m.second_pi("panes w1:p1, w1:p9 are all on it"),
@@ -198,7 +216,7 @@ SAYING: dict[str, Callable[[str], str]] = {
     "the launcher's name": lambda text: m.report_request(LOOK, text, text, ZETA, text, text),
     "a reason": lambda text: m.nudge_failed(text, ZETA, text, text),
     "a failed step": lambda text: m.step_failed(text, ZETA, text, text),
-    "a lost run": lambda text: m.lost([(text, text)]),
+    "a lost run": lambda text: m.lost([LostRun(ZETA, text, text, text, text)]),
     "a second pi": m.second_pi,
 }
 

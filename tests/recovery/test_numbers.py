@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from strawboss.recovery import memory, noting, settings, turn
+from strawboss.recovery import again, memory, noting, settings, turn
+from strawboss.recovery.lost import machine as lost
 from strawboss.recovery.nudge import machine as nudge
 from strawboss.recovery.restored import machine as restored
 
@@ -15,6 +16,8 @@ from strawboss.recovery.restored import machine as restored
         pytest.param(settings.LOOK_SECONDS, 15, id="seconds between two looks"),
         pytest.param(nudge.LAST_MISS, 4, id="looks until a nudge is given up"),
         pytest.param(restored.LAST_MISS, 8, id="looks until a restored run is given up"),
+        pytest.param(lost.LAST_MISS, 4, id="looks until a lost run is given up"),
+        pytest.param(again.MOST_TIMES, 3, id="times that one task is handed over"),
         pytest.param(restored.REACH_LOOKS, 4, id="looks for a worktree child to be reachable"),
         pytest.param(restored.GONE_SECONDS, 5, id="seconds for a closed pane to be gone"),
         pytest.param(restored.PUTS, 3, id="times that the launcher's message is put"),

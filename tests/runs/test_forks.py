@@ -91,7 +91,9 @@ def test_a_folder_that_is_gone_or_cannot_be_located_is_unknown(session: Path) ->
     assert of(session / "x.jsonl") == Unknown(
         "the folder of its session file cannot be read: not a directory"
     )
-    assert of(session.parent / "gone" / "x.jsonl") == Unknown("the folder of its session file is not there")
+    assert of(session.parent / "gone" / "x.jsonl") == Unknown(
+        "the folder of its session file is not there", absent=True
+    )
     assert isinstance(ForkFinder(outside, str).of(str(session)), Unknown)
 
 

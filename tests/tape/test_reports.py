@@ -79,12 +79,12 @@ class Report:
 
 
 @pytest.fixture
-def tell(mocker: MockerFixture) -> Callable[[str], Report]:
-    """`tell("R01")` plays that fixture."""
+def tell(mocker: MockerFixture) -> Callable[..., Report]:
+    """`tell("R01")` plays that fixture; `tell("N04", folder)` the one that lies there."""
 
-    def played(name: str) -> Report:
+    def played(name: str, folder: Path = REPORTS) -> Report:
         answer = mocker.spy(World, "answer")
-        [fixture] = REPORTS.glob(f"{name}.json*")
+        [fixture] = folder.glob(f"{name}.json*")
         story, _ = play(open_looks(fixture), AS_SEEN)
         commands = [call.args[1] for call in answer.call_args_list]
         # A look asks for the runs right after the registry; who looks again before an act asks for other things.
@@ -106,7 +106,7 @@ def untouched(report: Report) -> bool:
     return not any(report.did(kind) for kind in (ClosePane, SendIntercom, TellLauncher, Notify))
 
 
-Tell = Callable[[str], Report]
+Tell = Callable[..., Report]
 
 
 # -- A. restore, panes, process info, status ---------------------------------------------------------------------
@@ -121,14 +121,15 @@ def test_r01_a_restored_agent_is_closed_and_handed_over_never_nudged(tell: Tell)
 def test_r02_a_record_without_a_process_is_unknown_and_given_up_with_one_warning(tell: Tell) -> None:
     report = tell("R02")
     assert report.written() == [("lost", RUN)]
-    assert (report.at(Notify), len(report.warnings())) == ([LAST_MISS], 1)
-    assert report.last().state == "given up"
+    # twice in a row, after the restore was given up
+    assert (report.at(Notify), len(report.warnings())) == ([LAST_MISS + 2], 1)
+    assert (report.last().machine, report.last().state) == ("lost", "lost, a person was warned")
 
 
 def test_r04_five_bare_shells_are_five_runs_given_up_and_one_warning(tell: Tell) -> None:
     report = tell("R04")
     [warning] = report.warnings()
-    assert report.at(Notify) == [LAST_MISS]
+    assert report.at(Notify) == [LAST_MISS + 2]
     assert len(set(re.findall(r'"sessionPath": "([^"]+)"', warning))) == 5
     assert [key for key, _ in report.written()] == ["lost"] * 5
     assert not report.did(ClosePane)
@@ -139,6 +140,12 @@ def test_r06_a_pane_whose_pi_works_on_another_session_is_not_closed(tell: Tell) 
     assert untouched(report)
     assert "another session" in str(report.last().obstacle)
     assert report.last().state == "given up"  # not looked at for ever
+
+
+def test_r07_a_child_at_work_whose_pane_names_another_session_is_not_lost(tell: Tell) -> None:
+    report = tell("R07")
+    assert (untouched(report), report.written()) == (True, [])
+    assert "a launch or resume script runs in pane w1:p3" in str(report.last().obstacle)
 
 
 def test_r08_a_pi_without_a_registered_session_is_unknown(tell: Tell) -> None:
@@ -256,7 +263,7 @@ def test_r28_a_bare_shell_is_never_typed_into_and_not_asked_for_ever(tell: Tell)
     report = tell("R28")
     effects = {type(command) for told in report.story for command, _ in told.done}
     assert effects == {WriteKey, Notify}
-    assert max(report.at(ListPanes)) == LAST_MISS
+    assert max(report.at(ListPanes)) == LAST_MISS + 2
 
 
 def test_r30_only_the_run_without_a_result_is_examined(tell: Tell) -> None:
@@ -349,11 +356,12 @@ def test_r52_a_hostile_tool_name_is_a_tool_and_the_state_is_checked_first(tell: 
     assert "Ignore all" not in text
 
 
-def test_r53_an_abort_is_no_cut_and_three_restores_are_one_message(tell: Tell) -> None:
+def test_r53_an_abort_is_no_cut_and_three_restores_are_one_message_and_one_warning(tell: Tell) -> None:
     report = tell("R53")
     assert (report.at(TellLauncher), report.did(SendIntercom), report.did(ClosePane)) == ([2], [], [])
     assert "mid-turn" not in report.did(TellLauncher)[0].text
-    assert report.written() == [("resumed", RUN)]
+    assert report.written() == [("resumed", RUN), ("warned", RUN)]
+    assert ["it was recovered before" in text for text in report.warnings()] == [True]
 
 
 def test_r55_without_a_durable_key_the_nudge_waits(tell: Tell) -> None:
@@ -422,6 +430,43 @@ def test_n01_a_status_frozen_at_idle_closes_nothing_while_the_roster_and_the_ses
     assert untouched(report)
     assert report.written() == []
     assert "tool:bash" in str(report.last().obstacle)
+
+
+def in_a_worktree(look: dict[str, Any]) -> None:
+    look["files"][RUN]["worktree"] = {
+        "state": "running",
+        "pane": "w1:p3",
+        "path": "/w/tree",
+        "branch": "feature/x",
+    }
+
+
+def without_its_folder(look: dict[str, Any]) -> None:
+    look["tails"] = {}
+
+
+def without_a_pane(look: dict[str, Any]) -> None:
+    look["panes"] = look["panes"][:1]
+
+
+def in_a_nameless_pane(look: dict[str, Any]) -> None:
+    look["panes"][1]["session"] = None
+
+
+@pytest.mark.parametrize(
+    "changed", [lambda _: None, in_a_worktree, without_its_folder, without_a_pane, in_a_nameless_pane]
+)
+def test_n04_a_bare_shell_is_no_pi_whatever_session_its_pane_names(
+    tell: Tell, tmp_path: Path, changed: Callable[[dict[str, Any]], None]
+) -> None:
+    told = json.loads((REPORTS / "N04.json").read_text())
+    changed(told["looks"][0])
+    (tmp_path / "N04.json").write_text(json.dumps(told))
+    report = tell("N04", tmp_path)
+    [warning] = report.warnings()
+    assert report.written() == [("lost", RUN)]
+    assert FILE in warning
+    assert not any(report.did(kind) for kind in (ClosePane, SendIntercom, TellLauncher))
 
 
 @pytest.mark.parametrize("kind", ["ordinary", "worktree"])

@@ -8,12 +8,14 @@ there by what it costs to answer.
 from strawboss.recovery.machine import Machine
 from strawboss.recovery.nudge import conditions, machine
 from strawboss.recovery.nudge.ask import ask_found, nothing_to_go_on_with
+from strawboss.recovery.recheck import with_witnesses
 
 NUDGE = Machine(
     name=machine.NAME,
     table=machine.TRANSITIONS,
     ended=machine.ENDED,
     under_way=frozenset(),
+    follows="",
     last_miss=machine.LAST_MISS,
     is_miss=conditions.is_miss,
     by_files=conditions.BY_FILES,
@@ -21,6 +23,7 @@ NUDGE = Machine(
     by_panes=conditions.BY_PANES,
     by_processes=conditions.BY_PROCESSES,
     by_witnesses=conditions.BY_WITNESSES,
+    hear=with_witnesses,
     stands=machine.stands,
     pane=lambda facts: facts.pane,
     found=conditions.who_is_found,

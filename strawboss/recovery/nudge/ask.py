@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from strawboss.recovery import messages
+from strawboss.recovery.again import warn_of_stranding, why_left_to_a_person
 from strawboss.recovery.commands import Notify, Outcome, Result, SendIntercom
 from strawboss.recovery.evidence import Activity
 from strawboss.recovery.facts import Facts
@@ -32,6 +33,10 @@ def ask_found(known: Known) -> Commands:
 
 
 def _ask(known: Known, run: str) -> Commands:
+    why = why_left_to_a_person(known.facts[run])
+    if why:
+        yield from _leave_to_a_person(known, run, why)
+        return
     if not (yield from write_key(known, NUDGED, run)):
         step(known, run, Finding.KEY_MISSING)
         return
@@ -51,7 +56,17 @@ def _ask(known: Known, run: str) -> Commands:
     else:
         step(known, run, Event.REFUSED)
         why = result.why or result.outcome.value
-        yield Notify("warning", messages.nudge_failed(facts.name, run, facts.session_file, why))
+        say = messages.nudge_unsure if result.outcome is Outcome.UNKNOWN else messages.nudge_failed
+        yield Notify("warning", say(facts.name, run, facts.session_file, why))
+
+
+def _leave_to_a_person(known: Known, run: str, why: str) -> Commands:
+    pane = known.facts[run].pane
+    by_hand = messages.ask_by_hand(pane.id if pane else "")
+    if (yield from warn_of_stranding(known, run, NAME, why, by_hand)):
+        step(known, run, Event.LEFT_TO_A_PERSON)
+    else:
+        step(known, run, Finding.KEY_MISSING)
 
 
 def _still_stranded(known: Known, run: str, facts: Facts) -> Verdict | None:

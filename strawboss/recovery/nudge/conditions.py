@@ -6,6 +6,7 @@ from strawboss.recovery.conditions import (
     has_a_session,
     has_launch_script,
     has_not_been_acted_on,
+    is_a_new_stranding,
     is_not_forked,
     is_not_persistent,
     is_unreported,
@@ -17,6 +18,7 @@ from strawboss.recovery.conditions import (
     session_file_is_readable,
     session_is_idle,
     stands_still,
+    was_not_resumed_since,
 )
 from strawboss.recovery.facts import IDLE_STATUSES, Facts
 from strawboss.recovery.machine import Conditions
@@ -82,13 +84,14 @@ BY_FILES: Conditions = (
     is_untracked,
     has_launch_script,
     is_unreported,
+    was_not_resumed_since,
     is_not_persistent,
     has_not_been_acted_on,
     has_no_closing,
     has_finished,
 )
 BY_ROSTER: Conditions = (launcher_is_reachable,)
-BY_PANES: Conditions = (panes_are_listed, launcher_is_alone, has_a_pane, pane_is_idle)
+BY_PANES: Conditions = (panes_are_listed, launcher_is_alone, has_a_pane, pane_is_idle, is_a_new_stranding)
 BY_PROCESSES: Conditions = (
     runs_its_script,
     was_not_handed_over,

@@ -23,6 +23,7 @@ class State(StrEnum):
 class Event(Enum):
     KEY_WRITTEN = "key nudged durable"
     CHANGED = "not stranded any more, key unnudged"
+    LEFT_TO_A_PERSON = "a person was warned, key warned"
     ACCEPTED = "message accepted"
     REFUSED = "message failed or outcome unknown"
 
@@ -30,6 +31,7 @@ class Event(Enum):
 TRANSITIONS: Table = {
     **PROVING,
     (Stage.FOUND_TWICE, Event.KEY_WRITTEN): State.NUDGED,
+    (Stage.FOUND_TWICE, Event.LEFT_TO_A_PERSON): Stage.GIVEN_UP,
     (State.NUDGED, Event.CHANGED): Stage.WATCHING,
     (State.NUDGED, Event.ACCEPTED): State.SENT,
     (State.NUDGED, Event.REFUSED): State.SEND_FAILED,
@@ -38,7 +40,7 @@ DONE = frozenset({State.NUDGED, State.SENT, State.SEND_FAILED})
 ENDED = DONE | {Stage.GIVEN_UP}
 
 
-def stands(keys: RunKeys, watched: str) -> str:
+def stands(keys: RunKeys, watched: str, _: str = "") -> str:
     """Where the machine stands when the keys are read: a `nudged` key outlives every process."""
     if watched == State.NUDGED and not keys.nudged:
         return Stage.WATCHING  # `unnudged` is in the file, whatever the reply to it was

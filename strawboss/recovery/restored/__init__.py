@@ -9,6 +9,7 @@ began, `fail` records a step that failed, `give_up` says what must be said when 
 
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.machine import Machine
+from strawboss.recovery.recheck import with_witnesses
 from strawboss.recovery.restored import conditions, machine
 from strawboss.recovery.restored.close import recover_found
 from strawboss.recovery.restored.give_up import say_given_up
@@ -27,6 +28,7 @@ RESTORED = Machine(
     table=machine.TRANSITIONS,
     ended=machine.ENDED,
     under_way=machine.UNDER_WAY,
+    follows="",
     last_miss=machine.LAST_MISS,
     is_miss=conditions.is_miss,
     by_files=conditions.BY_FILES,
@@ -34,6 +36,7 @@ RESTORED = Machine(
     by_panes=conditions.BY_PANES,
     by_processes=conditions.BY_PROCESSES,
     by_witnesses=conditions.BY_WITNESSES,
+    hear=with_witnesses,
     stands=machine.stands,
     pane=lambda facts: facts.launch_pane,
     found=conditions.where_it_is_found,

@@ -6,6 +6,8 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
+from strawboss.recovery import messages
+from strawboss.recovery.again import warn_of_stranding, why_left_to_a_person
 from strawboss.recovery.commands import (
     ClosePane,
     Command,
@@ -49,11 +51,29 @@ def recover_found(known: Known) -> Commands:
 def _recover(known: Known, run: str) -> Commands:
     """Close its pane, or, in a managed worktree, tell the child to go on."""
     facts = known.facts[run]
+    why = why_left_to_a_person(facts)
+    if why:
+        yield from _leave_to_a_person(known, run, why)
+        return
     turn = turn_of(facts.tail, known.settings, facts.activity, restored=True)
     if facts.is_worktree:
         yield from continue_worktree(known, run, turn)
     else:
         yield from _close(known, run, turn)
+
+
+def _leave_to_a_person(known: Known, run: str, why: str) -> Commands:
+    facts = known.facts[run]
+    pane = facts.launch_pane.id if facts.launch_pane else ""
+    by_hand = (
+        messages.in_its_pane(pane)
+        if facts.is_worktree
+        else messages.close_and_resume(pane, facts.name, facts.session_file)
+    )
+    if (yield from warn_of_stranding(known, run, NAME, why, by_hand)):
+        step(known, run, Event.LEFT_TO_A_PERSON)
+    else:
+        step(known, run, Finding.KEY_MISSING)
 
 
 def _close(known: Known, run: str, turn: Turn) -> Commands:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from strawboss.recovery.conditions import (
     has_launch_script,
     has_not_been_acted_on,
+    is_a_new_stranding,
     is_not_forked,
     is_not_persistent,
     is_unreported,
@@ -14,6 +15,7 @@ from strawboss.recovery.conditions import (
     panes_are_listed,
     session_file_is_readable,
     stands_still,
+    was_not_resumed_since,
 )
 from strawboss.recovery.facts import IDLE_STATUSES, Facts, is_idle, is_pi, names_a_script
 from strawboss.recovery.machine import Conditions
@@ -173,6 +175,7 @@ BY_FILES: Conditions = (
     is_untracked,
     has_launch_script,
     is_unreported,
+    was_not_resumed_since,
     is_not_persistent,
     has_not_been_acted_on,
     has_never_ended,
@@ -186,6 +189,7 @@ BY_PANES: Conditions = (
     pane_is_on_its_session,
     pane_is_an_idle_pi,
     restore_happened,
+    is_a_new_stranding,
 )
 BY_PROCESSES: Conditions = (pane_is_plain,)
 BY_WITNESSES: Conditions = (intercom_agrees, can_be_resumed, is_not_forked, stands_still)
@@ -241,13 +245,3 @@ def terminal_is_gone(facts: Facts, closed: object) -> bool:
         return False
     pane = facts.launch_pane
     return pane is None or None not in (pane.terminal, closed)
-
-
-def nobody_is_there(facts: Facts, obstacle: Verdict) -> bool:
-    """Whether that obstacle means: no pane to act on. A run that was seen running is then lost."""
-    if obstacle.is_of((pane_is_plain,)):
-        return isinstance(facts.processes, Unknown)
-    pane = facts.launch_pane
-    if facts.own_panes or not obstacle.is_of((pane_is_there, pane_is_on_its_session)):
-        return False
-    return pane is None or pane.session is not None or pane.agent != "pi"

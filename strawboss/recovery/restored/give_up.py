@@ -1,35 +1,31 @@
-"""Giving up is silent, but for a close that had been taken back, and for runs that are lost."""
+"""Giving up is silent, but for a close that had been taken back and for a pane of which nothing can ever be told."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
 from strawboss.recovery import messages
-from strawboss.recovery.commands import Command, Notify
-from strawboss.recovery.journal import write_key
-from strawboss.recovery.keys import LOST
+from strawboss.recovery.commands import Notify
+from strawboss.recovery.facts import is_pi
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.memory import NEW
-from strawboss.recovery.proof import Finding, Stage
-from strawboss.recovery.restored.conditions import nobody_is_there
-from strawboss.recovery.restored.machine import NAME, step
-from strawboss.recovery.verdict import Verdict
+from strawboss.recovery.proof import Stage
+from strawboss.recovery.restored.conditions import pane_is_plain
+from strawboss.recovery.restored.machine import NAME
+from strawboss.recovery.verdict import Unknown, Verdict
 
 
 def say_given_up(known: Known) -> Commands:
-    lost = []
     for run in known.at(NAME, Stage.GIVEN_UP):
         obstacle = _given_up_now(known, run)
         if obstacle is None:
             continue
-        if known.facts[run].keys.taken_back:
-            yield _taken_back(known, run, obstacle)
-        elif _is_lost(known, run, obstacle) and (yield from _note_lost(known, run)):
-            lost.append(run)
-    if lost:
-        sessions = [(known.runs[run].name, known.facts[run].session_file) for run in lost]
-        yield Notify("warning", messages.lost(sessions))
+        facts = known.facts[run]
+        if facts.keys.taken_back:
+            text = messages.taken_back_given_up(facts.name, run, facts.session_file, str(obstacle))
+            yield Notify("warning", text)
+        elif _holds_two_pi(known, run, obstacle):
+            yield Notify(
+                "warning", messages.two_pi(facts.name, run, str(facts.script and facts.script.surface))
+            )
 
 
 def _given_up_now(known: Known, run: str) -> Verdict | None:
@@ -39,21 +35,9 @@ def _given_up_now(known: Known, run: str) -> Verdict | None:
     return known.runs[run].proof(NAME).obstacle
 
 
-def _taken_back(known: Known, run: str, obstacle: Verdict) -> Notify:
-    facts = known.facts[run]
-    text = messages.taken_back_given_up(facts.name, run, facts.session_file, str(obstacle))
-    return Notify("warning", text)
-
-
-def _is_lost(known: Known, run: str, obstacle: Verdict) -> bool:
-    facts = known.facts[run]
-    seen = facts.keys.terminal is not None and not facts.keys.lost
-    return seen and nobody_is_there(facts, obstacle)
-
-
-def _note_lost(known: Known, run: str) -> Generator[Command, Any, bool]:
-    """The warning is given once, so its key comes first; without it the next look gives up again."""
-    if (yield from write_key(known, LOST, run)):
-        return True
-    step(known, run, Finding.KEY_MISSING)
-    return False
+def _holds_two_pi(known: Known, run: str, obstacle: Verdict) -> bool:
+    """As long as a version manager's shim stays beside pi, "exactly one pi" can never hold."""
+    processes = known.facts[run].processes
+    if isinstance(processes, Unknown) or not obstacle.is_of((pane_is_plain,)):
+        return False
+    return sum(map(is_pi, processes)) > 1

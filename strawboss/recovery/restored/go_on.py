@@ -18,7 +18,7 @@ ROADS = {
     State.FAILED: record_failure,
 }
 # Begun by a process that may have died with the launcher's message on its way.
-BEGUN = frozenset({State.CLOSING, State.CONTINUED})
+BEGUN = frozenset({State.CLOSING, State.CONTINUED, State.CLAIMED})
 
 
 def go_on(known: Known) -> Commands:
@@ -33,6 +33,6 @@ def _go_on(known: Known, run: str) -> Commands:
     known.hand(run, maybe_put=known.runs[run].handing.maybe_put or proof.state in BEGUN)
     known.remember(run, obstacle=obstacle or kept, machine=called(facts))
     road = next((road for state, road in ROADS.items() if state == proof.state), None)
-    taken = run in facts.transcript.told  # only its resumed key is missing
+    taken = facts.is_taken  # only its resumed key is missing
     if obstacle is None and road is not None and not taken:
         yield from road(known, run)

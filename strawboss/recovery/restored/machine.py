@@ -6,7 +6,7 @@ from enum import Enum, StrEnum
 
 from strawboss.recovery.keys import RunKeys
 from strawboss.recovery.known import Known
-from strawboss.recovery.proof import PROVING, Finding, Stage, Table
+from strawboss.recovery.proof import PROVING, Stage, Table
 
 NAME = "restored"
 LAST_MISS = 8  # looks without a restored pane; given up until the next session start
@@ -21,6 +21,7 @@ class State(StrEnum):
 
     CLOSING = "closing"
     CONTINUED = "continued"
+    CLAIMED = "lost, and to be handed over"
     TO_TELL = "pane settled, launcher to be told"
     TOLD = "message put"
     FAILED = "a step failed"
@@ -31,6 +32,9 @@ class State(StrEnum):
 class Event(Enum):
     CLOSING_WRITTEN = "key closing durable"
     CONTINUED_WRITTEN = "key continued durable"
+    CLAIM_WRITTEN = "key lost durable, to be resumed"
+    NOBODY_HOLDS_IT = "nobody holds its session"
+    LEFT_TO_A_PERSON = "a person was warned, key warned"
     NOT_REACHABLE = "worktree child not reachable yet"
     NOT_TOLD = "worktree child not to be told"
     CHANGED = "pane changed or still open, key unclosed"
@@ -54,6 +58,7 @@ TRANSITIONS: Table = {
     (Stage.FOUND_TWICE, Event.NOT_REACHABLE): Stage.FOUND_ONCE,
     (Stage.FOUND_TWICE, Event.CONTINUED_WRITTEN): State.CONTINUED,
     (Stage.FOUND_TWICE, Event.NOT_TOLD): State.TO_TELL,
+    (Stage.FOUND_TWICE, Event.LEFT_TO_A_PERSON): Stage.GIVEN_UP,
     (State.CLOSING, Event.CHANGED): Stage.WATCHING,
     (State.CLOSING, Event.UNSEEN): State.CLOSING,
     (State.CLOSING, Event.PANE_GONE): State.TO_TELL,
@@ -71,17 +76,24 @@ TRANSITIONS: Table = {
     (State.TOLD, Event.TAKEN): State.RESUMED,
     (State.FAILED, Event.GAVE_UP_WRITTEN): State.GAVE_UP,
     (State.FAILED, Event.TAKEN): State.RESUMED,
-    (Stage.GIVEN_UP, Finding.KEY_MISSING): Stage.WATCHING,
+    (Stage.GIVEN_UP, Event.CLAIM_WRITTEN): State.CLAIMED,
+    (State.CLAIMED, Event.NOBODY_HOLDS_IT): State.TO_TELL,
+    (State.CLAIMED, Event.TAKEN): State.RESUMED,
     (Stage.GIVEN_UP, Event.TAKEN): State.RESUMED,
 }
 DONE = frozenset({State.RESUMED, State.GAVE_UP})
 ENDED = DONE | {Stage.GIVEN_UP}
-UNDER_WAY = frozenset({State.CLOSING, State.CONTINUED, State.TO_TELL, State.TOLD, State.FAILED})
+UNDER_WAY = frozenset(
+    {State.CLOSING, State.CONTINUED, State.CLAIMED, State.TO_TELL, State.TOLD, State.FAILED}
+)
 
 
-def stands(keys: RunKeys, watched: str) -> str:
-    """Where the machine stands when the keys are read: what is durable outlives the process that wrote it."""
-    if keys.resumed:
+def stands(keys: RunKeys, watched: str, found: str = "") -> str:
+    """Where the machine stands when the keys are read: what is durable outlives the process that wrote it.
+
+    A worktree run, whose keys carry the terminal, may be stranded again in another one.
+    """
+    if keys.resumed and (not keys.dealt_with or found in keys.handed_in - {""}):
         return State.RESUMED
     if keys.gave_up is not None:
         return State.GAVE_UP
@@ -91,6 +103,8 @@ def stands(keys: RunKeys, watched: str) -> str:
         return watched
     if keys.closing is not None:
         return State.CLOSING
+    if keys.claimed and not keys.resumed:
+        return State.CLAIMED
     return State.CONTINUED if keys.continued else watched
 
 

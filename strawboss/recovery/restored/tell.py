@@ -19,6 +19,7 @@ from strawboss.recovery.evidence import Transcript
 from strawboss.recovery.journal import write_key
 from strawboss.recovery.keys import RESUMED
 from strawboss.recovery.known import Commands, Known
+from strawboss.recovery.proof import Found
 from strawboss.recovery.restored.conditions import TO_GO_ON
 from strawboss.recovery.restored.fail import fail, give_up
 from strawboss.recovery.restored.machine import NAME, PUTS, Event, State, step
@@ -26,7 +27,14 @@ from strawboss.recovery.verdict import Unknown, first_obstacle
 
 
 def tell_launcher(known: Known) -> Commands:
-    """One message for all runs that are ready for it."""
+    """One message for all runs that are ready for it, by the newest word on each: a result may have landed meanwhile."""
+    if not known.at(NAME, State.TO_TELL):
+        return
+    transcript: Transcript | Unknown = yield ReadTranscript()
+    if isinstance(transcript, Unknown):
+        return
+    for run in known.at(NAME, State.TO_TELL):
+        known.learn(run, transcript=transcript)
     runs = [run for run in known.at(NAME, State.TO_TELL) if _may_be_told(known, run)]
     if not runs:
         return
@@ -54,7 +62,7 @@ def _put(known: Known, runs: Sequence[str]) -> Commands:
 
 def _may_be_told(known: Known, run: str) -> bool:
     facts = known.facts[run]
-    return run not in facts.transcript.told and first_obstacle(facts, TO_GO_ON) is None
+    return not facts.is_taken and first_obstacle(facts, TO_GO_ON) is None
 
 
 def _message(known: Known, runs: Sequence[str]) -> TellLauncher:
@@ -69,22 +77,30 @@ def _confirm(known: Known, runs: Sequence[str]) -> Commands:
     if isinstance(transcript, Unknown):
         return
     for run in runs:
-        if run in transcript.told:
+        if known.learn(run, transcript=transcript).is_taken:
             yield from _taken(known, run)
 
 
 def confirm_taken(known: Known) -> Commands:
     """Where the session has taken our message, `resumed` is due, whatever died in between."""
     for run, facts in known.facts.items():
-        if run in facts.transcript.told and facts.keys.acted is None:
+        if facts.is_taken and facts.keys.gave_up is None and not facts.keys.nudged:
             yield from _taken(known, run)
 
 
 def _taken(known: Known, run: str) -> Commands:
-    if (yield from write_key(known, RESUMED, run)):
+    """In a worktree the key carries the terminal: a further restart gives it another one."""
+    facts = known.facts[run]
+    pane = facts.launch_pane if facts.is_worktree else None
+    terminal = pane.terminal if pane is not None else None
+    stranding = {} if terminal is None else {"terminal": terminal}
+    if (yield from write_key(known, RESUMED, run, **stranding)):
         step(known, run, Event.TAKEN)
-        known.learn(run, keys=replace(known.facts[run].keys, resumed=True))
+        known.learn(run, keys=replace(facts.keys, handed_in=facts.keys.handed_in | {terminal or ""}))
         known.remember(run, obstacle=None)
+    elif terminal is not None:
+        proof = known.runs[run].proof(NAME)  # the key may turn up late: then it is known by its terminal
+        known.prove(run, NAME, replace(proof, found=Found(known.now.monotonic, terminal)))
 
 
 def go_on_told(known: Known, run: str) -> Commands:

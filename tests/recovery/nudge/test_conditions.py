@@ -116,6 +116,7 @@ def test_a_look_that_has_asked_nothing_yet_says_neither_yes_nor_no_to_what_it_di
         conditions.is_on,
         shared.is_untracked,
         shared.has_not_been_acted_on,
+        shared.is_a_new_stranding,  # it has no pane yet
         conditions.has_no_closing,
     )
     assert condition(asked_nothing).answer is (YES if condition in known else MAYBE)
@@ -123,7 +124,7 @@ def test_a_look_that_has_asked_nothing_yet_says_neither_yes_nor_no_to_what_it_di
 
 @pytest.mark.parametrize("condition", NUDGE.conditions)
 def test_where_the_files_say_who_it_is_all_else_is_unknown_until_it_is_asked(condition: Any) -> None:
-    known = condition in conditions.BY_FILES
+    known = condition in (*conditions.BY_FILES, conditions.is_a_new_stranding)
     assert condition(facts(**NOTHING_ASKED)).answer is (YES if known else MAYBE)
 
 

@@ -151,13 +151,14 @@ def test_a_look_that_has_asked_nothing_yet_says_neither_yes_nor_no_to_what_it_di
         shared.is_untracked,
         shared.has_not_been_acted_on,
         conditions.has_something_left,  # it has no manifest
+        shared.is_a_new_stranding,  # it has no pane yet
     )
     assert condition(asked_nothing).answer is (YES if condition in known else MAYBE)
 
 
 @pytest.mark.parametrize("condition", MACHINE.conditions)
 def test_where_the_files_say_who_it_is_all_else_is_unknown_until_it_is_asked(condition: Any) -> None:
-    known = (*conditions.BY_FILES, conditions.was_seen_running)
+    known = (*conditions.BY_FILES, conditions.was_seen_running, shared.is_a_new_stranding)
     assert condition(restored_facts(**NOTHING_ASKED)).answer is (YES if condition in known else MAYBE)
 
 
@@ -266,36 +267,6 @@ def test_a_worktree_child_that_is_out_of_reach_is_asked_for_before_it_is_told(ro
 def test_only_a_session_file_that_can_be_read_can_be_resumed() -> None:
     assert conditions.can_be_resumed(restored_facts(tail=ENDED)).answer is YES
     assert conditions.can_be_resumed(restored_facts(tail=UNKNOWN)).answer is MAYBE
-
-
-# -- lost runs (beyond) ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("change", "lost"),
-    [
-        ({"panes": ()}, True),
-        (panes(session=None, agent=None), True),  # a bare shell
-        (panes(session=OTHER_FILE), True),
-        (panes(session=None), False),  # a pi whose session herdr does not know (R08)
-        (panes(id="w1:p9"), False),  # its session is open in another pane
-        (panes(status="working"), False),
-        (panes(terminal=OLD), False),
-        ({"processes": UNKNOWN}, True),  # a record with no process behind it (R02)
-        ({"processes": (BASH, PI)}, False),
-    ],
-)
-def test_a_run_is_lost_when_there_is_no_pane_to_act_on(change: dict[str, Any], lost: bool) -> None:
-    given_up = restored_facts(**change)
-    obstacle = first_obstacle(given_up, MACHINE.conditions)
-    assert obstacle is not None
-    assert conditions.nobody_is_there(given_up, obstacle) is lost
-
-
-def test_an_unreadable_process_list_is_somebody_a_crowded_one_is_not_nobody() -> None:
-    plain = conditions.pane_is_plain
-    assert conditions.nobody_is_there(restored_facts(processes=UNKNOWN), plain.unknown("?"))
-    assert not conditions.nobody_is_there(restored_facts(processes=(PI, PI)), plain.no("two"))
 
 
 def test_the_pane_is_the_one_the_script_names() -> None:

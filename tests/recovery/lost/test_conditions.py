@@ -1,0 +1,174 @@
+"""When nobody holds the session of a run that was seen running, and what is left of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from recovery.given import (
+    BASH,
+    BOSS_PANE,
+    BOSS_PEER,
+    CUT,
+    ENDED,
+    FILE,
+    FILES,
+    OLD,
+    OTHER_FILE,
+    PANE,
+    PEER,
+    PI,
+    RESTORED,
+    RUN,
+    RUNNING,
+    SCRIPT,
+    SEEN,
+    SETTINGS,
+    UNKNOWN,
+    facts,
+    key,
+)
+
+from strawboss.recovery.evidence import Holders, Identity, Process, Resume, Transcript
+from strawboss.recovery.facts import Facts, Standing
+from strawboss.recovery.lost import LOST, conditions
+from strawboss.recovery.lost.conditions import pane_left, what_is_left
+from strawboss.recovery.settings import Beyond, Settings
+from strawboss.recovery.verdict import Answer, Unknown, first_obstacle
+
+YES, NO, MAYBE = Answer.YES, Answer.NO, Answer.UNKNOWN
+IDENTITY = Identity(20, 100.0, "boot")
+NOTED = key("seen", terminal=OLD, pane=PANE, pid="20", started="100.0", boot="boot")
+RECOVER = Settings(lost=Beyond.RECOVER)
+SHELL = Process(18, "bash", None, ("-bash",))
+ELSEWHERE = replace(RUNNING, terminal="another", session=OTHER_FILE)
+OTHER = replace(RESTORED, id="w1:p9")
+NOTED_PANE = replace(RUNNING, session=None)
+GONE = Unknown("its folder is not there", absent=True)
+
+
+def lost_facts(*keys: Any, **changes: Any) -> Facts:
+    """Seen running, and no pane of it any more."""
+    given: dict[str, Any] = {
+        "panes": (BOSS_PANE,),
+        "roster": (BOSS_PEER,),
+        "holders": Holders(),
+        "pi": None,
+        **changes,
+    }
+    return facts(*(keys or (NOTED,)), **given)
+
+
+def test_a_run_whose_session_nobody_holds_is_lost() -> None:
+    assert first_obstacle(lost_facts(), LOST.conditions) is None
+    assert first_obstacle(lost_facts(settings=RECOVER), LOST.conditions) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "condition", "answer"),
+    [
+        ({"settings": replace(SETTINGS, lost=Beyond.OFF)}, conditions.is_on, NO),
+        ({"files": replace(FILES, ended=True)}, conditions.has_not_ended, NO),
+        ({"files": replace(FILES, ended=UNKNOWN)}, conditions.has_not_ended, MAYBE),
+        ({"files": replace(FILES, ended=GONE)}, conditions.has_not_ended, YES),
+        ({"panes": (BOSS_PANE, RESTORED)}, conditions.one_pane_is_left, YES),
+        ({"panes": (BOSS_PANE, RESTORED, OTHER)}, conditions.one_pane_is_left, MAYBE),
+        ({"panes": (BOSS_PANE, ELSEWHERE, OTHER)}, conditions.one_pane_is_left, YES),
+        ({"panes": (BOSS_PANE, NOTED_PANE, OTHER)}, conditions.one_pane_is_left, MAYBE),
+        ({"panes": (BOSS_PANE, RUNNING), "processes": UNKNOWN}, conditions.no_pi_is_left, MAYBE),
+        ({"panes": (BOSS_PANE, RUNNING), "processes": (BASH, PI)}, conditions.no_pi_is_left, NO),
+        ({"panes": (BOSS_PANE, RUNNING), "processes": (PI,)}, conditions.no_pi_is_left, NO),
+        ({"panes": (BOSS_PANE, RUNNING), "processes": (SHELL,)}, conditions.no_pi_is_left, YES),
+        ({"panes": (BOSS_PANE, RESTORED), "processes": (SHELL,)}, conditions.no_pi_is_left, YES),
+        ({"panes": (BOSS_PANE, RESTORED), "processes": UNKNOWN}, conditions.no_pi_is_left, YES),
+        ({"panes": (BOSS_PANE, ELSEWHERE), "processes": (BASH, PI)}, conditions.no_pi_is_left, NO),
+        ({"roster": UNKNOWN}, conditions.intercom_knows_no_pi, MAYBE),
+        ({"roster": Unknown("no broker", absent=True)}, conditions.intercom_knows_no_pi, YES),
+        ({"roster": (BOSS_PEER, PEER)}, conditions.intercom_knows_no_pi, NO),
+        ({"roster": (BOSS_PEER, PEER), "tail": UNKNOWN}, conditions.intercom_knows_no_pi, YES),
+        ({"holders": UNKNOWN}, conditions.nobody_holds_it, MAYBE),
+        ({"holders": Holders(naming=(PI,))}, conditions.nobody_holds_it, NO),
+        ({"holders": Holders(unreadable=(7,))}, conditions.nobody_holds_it, YES),
+        ({"holders": Holders(unreadable=(7,)), "settings": RECOVER}, conditions.nobody_holds_it, MAYBE),
+        ({"holders": Holders(silent=(7,))}, conditions.nobody_holds_it, YES),
+        ({"holders": Holders(silent=(7,)), "settings": RECOVER}, conditions.nobody_holds_it, MAYBE),
+        ({"holders": Holders(silent=(10,)), "settings": RECOVER}, conditions.nobody_holds_it, YES),
+        (
+            {"holders": Holders(silent=(20,)), "settings": RECOVER, "roster": (replace(PEER, id="another"),)},
+            conditions.nobody_holds_it,
+            YES,
+        ),
+        ({"pi": UNKNOWN}, conditions.its_pi_is_gone, MAYBE),
+        ({"pi": IDENTITY}, conditions.its_pi_is_gone, NO),
+        ({"pi": replace(IDENTITY, started=200.0)}, conditions.its_pi_is_gone, YES),
+        ({"pi": replace(IDENTITY, boot="another")}, conditions.its_pi_is_gone, YES),
+        ({"forks": (OTHER_FILE,)}, conditions.no_fork_is_there, MAYBE),
+        ({"forks": UNKNOWN}, conditions.no_fork_is_there, MAYBE),
+        ({"forks": GONE}, conditions.no_fork_is_there, YES),
+    ],
+)
+def test_each_condition_has_its_yes_its_no_and_its_unknown(
+    change: dict[str, Any], condition: Any, answer: Answer
+) -> None:
+    assert condition(lost_facts(**change)).answer is answer
+
+
+@pytest.mark.parametrize(("lost", "answer"), [(Beyond.WARN, YES), (Beyond.RECOVER, MAYBE)])
+def test_a_key_that_noted_no_pi_is_enough_for_a_word_and_not_for_a_second_pi(
+    lost: Beyond, answer: Answer
+) -> None:
+    given = lost_facts(SEEN, settings=Settings(lost=lost))
+    assert conditions.its_pi_is_gone(given).answer is answer
+
+
+@pytest.mark.parametrize("name", ["lost", "resumed", "warned", "unclosed"])
+def test_what_a_person_was_told_is_not_said_again(name: str) -> None:
+    assert conditions.was_not_said(lost_facts(NOTED)).holds
+    assert not conditions.was_not_said(lost_facts(NOTED, key(name, terminal="t2"))).holds
+
+
+def test_a_session_file_that_grows_is_held_by_somebody() -> None:
+    given = lost_facts(tail=CUT)
+    assert given.standing is not None
+    before = Standing(step=given.standing.step, active_at=0.0)
+    assert conditions.nothing_grows(replace(given, before=before)).holds
+    assert conditions.nothing_grows(replace(given, before=replace(before, step="e0"))).answer is NO
+    assert conditions.nothing_grows(replace(given, before=None)).holds
+
+
+def test_a_run_that_somebody_resumed_is_with_that_one() -> None:
+    resume = Resume("ffffffff", FILE, "/s/zeta-resume-1.sh", at=5)
+    given = lost_facts(transcript=Transcript((NOTED,), resumes=(resume,)))
+    assert "resumed as run ffffffff" in str(first_obstacle(given, LOST.by_files))
+
+
+def test_the_pane_that_is_left_is_the_noted_terminal_then_its_session_then_its_scripts_pane() -> None:
+    moved = replace(RUNNING, id="w1:p8", session=None)
+    own = replace(RESTORED, id="w1:p9")
+    scripts = replace(RESTORED, session=None)
+    assert pane_left(lost_facts(panes=(BOSS_PANE, scripts, moved))) == moved
+    assert pane_left(lost_facts(panes=(BOSS_PANE, scripts, own))) == own
+    assert pane_left(lost_facts(panes=(BOSS_PANE, scripts))) == scripts
+    assert pane_left(lost_facts()) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "herdr lists no pane of it"),
+        ({"panes": (BOSS_PANE, RESTORED), "processes": (SHELL,)}, f"its pane {PANE} holds no pi"),
+        (
+            {"panes": (BOSS_PANE, RESTORED), "processes": UNKNOWN},
+            f"its pane {PANE} holds nothing that herdr can list",
+        ),
+        ({"tail": UNKNOWN}, "herdr lists no pane of it, and its session file cannot be read"),
+    ],
+)
+def test_what_is_there_now_is_said(change: dict[str, Any], said: str) -> None:
+    assert what_is_left(lost_facts(**change)) == said
+
+
+def test_the_run_of_the_script_is_the_run_that_is_lost() -> None:
+    assert (lost_facts().run, lost_facts().script) == (RUN, SCRIPT)
+    assert lost_facts(tail=ENDED).standing is not None

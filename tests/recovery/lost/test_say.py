@@ -1,0 +1,136 @@
+"""A run that is proven lost: one warning, or a claim that its launcher gets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from recovery.desk import Desk, restored
+from recovery.given import BOSS_PANE, BOSS_PEER, CUT, FILE, FILES, OLD, PANE, PI, RUN, UNKNOWN, WORKTREE, key
+
+from strawboss.recovery.commands import FindHolders, Notify, TellLauncher, WriteKey
+from strawboss.recovery.evidence import Holders, Identity, Transcript
+from strawboss.recovery.restored.machine import LAST_MISS
+from strawboss.recovery.settings import Beyond, Settings
+
+NOTED = key("seen", terminal=OLD, pane=PANE, pid="20", started="100.0", boot="boot")
+RECOVER = Settings(lost=Beyond.RECOVER)
+TO_PROVE = LAST_MISS + 2  # two looks after the restored case gave up
+
+
+def forgotten(**changes: Any) -> Desk:
+    """A child cut off by a restart, whose pane herdr forgot."""
+    given: dict[str, Any] = {
+        "panes": (BOSS_PANE,),
+        "roster": (BOSS_PEER,),
+        "transcript": Transcript((NOTED,)),
+        **changes,
+    }
+    return restored(**given)
+
+
+def test_the_key_comes_first_and_one_warning_has_the_call_to_make_and_the_setting() -> None:
+    desk = forgotten()
+    desk.look_times(TO_PROVE + 5)
+    assert desk.effects() == ["lost", "Notify"]
+    [warning] = desk.warnings()
+    assert f'subagent_resume {{"sessionPath": "{FILE}"}}' in warning
+    assert "herdr lists no pane of it" in warning
+    assert "`lost: recover`" in warning
+
+
+def test_it_is_handed_over_when_that_is_asked_for_and_nothing_is_closed() -> None:
+    desk = forgotten(settings=RECOVER)
+    desk.look_times(TO_PROVE + 2)
+    assert desk.effects() == ["lost", "TellLauncher", "resumed"]
+    [claim] = [one for one in desk.did(WriteKey) if one.key == "lost"]
+    assert claim.data["then"] == "resume"
+    [told] = desk.did(TellLauncher)
+    assert "did not come back" in told.text
+    assert FILE in told.text
+
+
+def test_a_claim_outlives_the_process_that_made_it() -> None:
+    desk = forgotten(settings=RECOVER, takes_messages=False)
+    desk.look_times(TO_PROVE)
+    assert desk.effects() == ["lost"]
+    desk.restart()
+    desk.takes_messages = True
+    desk.look_times(2)
+    assert desk.effects() == ["lost", "TellLauncher", "resumed"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"holders": Holders(naming=(PI,))}, "names its session file or its script"),
+        ({"holders": UNKNOWN}, "it cannot be read"),
+        ({"identities": {20: Identity(20, 100.0, "boot")}}, "still runs as process 20"),
+        ({"tails": {}}, "no such file"),
+    ],
+)
+def test_a_claim_waits_while_somebody_may_hold_the_session(change: dict[str, Any], why: str) -> None:
+    desk = forgotten(settings=RECOVER, transcript=Transcript((NOTED, key("lost", then="resume"))))
+    before = {name: getattr(desk, name) for name in change}
+    for name, value in change.items():
+        setattr(desk, name, value)
+    look = desk.look_times(3)
+    assert desk.did(TellLauncher) == []
+    assert why in str(look.runs[0].obstacle)
+    for name, value in before.items():
+        setattr(desk, name, value)
+    desk.look_times(2)
+    assert [kind for kind in desk.effects() if kind != "Notify"] == ["TellLauncher", "resumed"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"files": {RUN: replace(FILES, worktree=WORKTREE)}},
+        {"tails": {}},
+        {"transcript": Transcript((key("seen", terminal=OLD, pane=PANE),))},
+    ],
+    ids=["in a worktree", "no session file", "no pi noted"],
+)
+def test_what_cannot_be_resumed_for_certain_is_never_claimed(change: dict[str, Any]) -> None:
+    desk = forgotten(settings=RECOVER, **change)
+    desk.look_times(TO_PROVE + 5)
+    assert desk.did(TellLauncher) == []
+    assert all("then" not in one.data for one in desk.did(WriteKey))
+
+
+def test_somebody_who_holds_it_at_one_of_the_two_looks_starts_the_proof_again() -> None:
+    desk = forgotten()
+    desk.look_times(TO_PROVE - 1)
+    desk.holders = Holders(naming=(PI,))
+    desk.look()
+    desk.holders = Holders()
+    desk.look()
+    assert desk.effects() == []
+    desk.look()
+    assert desk.effects() == ["lost", "Notify"]
+
+
+def test_the_machine_is_asked_only_for_a_run_that_everything_else_calls_lost() -> None:
+    desk = forgotten()
+    desk.look_times(LAST_MISS - 1)
+    assert desk.did(FindHolders) == []
+    desk.look_times(20)
+    assert len(desk.did(FindHolders)) <= 3
+
+
+def test_one_warning_tells_of_all_that_one_look_found_lost() -> None:
+    other = "b0000002"
+    desk = forgotten()
+    script = FILES.script
+    assert script is not None
+    desk.runs = {RUN: desk.runs[RUN], other: desk.runs[RUN]}
+    file = FILE.replace(RUN, other)
+    path = script.path.replace(RUN, other)
+    desk.files[other] = replace(FILES, script=replace(script, session_file=file, surface="w1:p4", path=path))
+    desk.tails[file] = CUT
+    desk.transcript = Transcript((NOTED, replace(NOTED, run=other, data={**NOTED.data, "pane": "w1:p4"})))
+    desk.look_times(TO_PROVE)
+    assert [type(one) for one in desk.did(Notify)] == [Notify]
+    assert all(name in desk.warnings()[0] for name in (FILE, file))
