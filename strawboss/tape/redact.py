@@ -30,6 +30,7 @@ from strawboss.recovery.verdict import Unknown, Verdict
 from strawboss.runs.activity import EVENTS, PHASES
 from strawboss.tape.standin import StandIns
 
+LAST_DATE = 1e12  # that of no host; milliseconds are still exact before it
 OLDEST_DATE = 1e9  # no host is up for so many seconds
 START = 946_684_800  # 2000-01-01T00:00:00Z: when the first look of every incident was
 STATES = frozenset(
@@ -102,7 +103,9 @@ class Redactor:
 
 
 def _moved(seconds: float, by: int) -> float:
-    """Whole milliseconds stay that."""
+    """Whole milliseconds stay that. A number that is no time, from a file of another program, is hardly moved."""
+    if abs(seconds) > LAST_DATE:
+        return seconds + by
     milliseconds = round(seconds * 1000)
     return (milliseconds + by * 1000) / 1000 if milliseconds / 1000 == seconds else seconds + by
 
