@@ -122,7 +122,8 @@ def has_not_been_acted_on(facts: Facts) -> Said:
 
 def _may_strand_again(facts: Facts) -> bool:
     """A worktree run keeps its pane, so a further restart strands it again; its keys tell one stranding from the next."""
-    return facts.is_worktree and bool(facts.keys.dealt_with) and facts.settings.resumed is not Beyond.OFF
+    again = facts.keys.tells_strandings_apart and facts.settings.resumed is not Beyond.OFF
+    return facts.is_worktree and again
 
 
 @condition("herdr lists its panes")

@@ -53,6 +53,11 @@ class RunKeys:
     def dealt_with(self) -> frozenset[str]:
         return (self.handed_in | self.warned_in) - {""}
 
+    @property
+    def tells_strandings_apart(self) -> bool:
+        """Whether a further restart can be known: each key that handed it over names its terminal."""
+        return bool(self.dealt_with) and "" not in self.handed_in
+
 
 # What each key does to what is known. A key that is not here comes from a newer version: kept in the file, ignored.
 FOLD: Mapping[str, Callable[[RunKeys, KeyEntry], RunKeys]] = {

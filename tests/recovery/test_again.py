@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from recovery.desk import Desk, restored, stranded
+from recovery.desk import Desk, KilledError, kill_at, restored, stranded
 from recovery.given import (
     BOSS_PANE,
     CUT,
@@ -27,7 +27,7 @@ from recovery.given import (
 )
 
 from strawboss.recovery.again import MOST_TIMES
-from strawboss.recovery.commands import TellLauncher
+from strawboss.recovery.commands import TellLauncher, WriteKey
 from strawboss.recovery.conditions import is_a_new_stranding
 from strawboss.recovery.evidence import Process, Resume, RunFiles, Transcript
 from strawboss.recovery.settings import Beyond, Settings
@@ -215,3 +215,46 @@ def test_whether_a_stranding_is_new_is_unknown_while_no_pane_is_known() -> None:
     assert is_a_new_stranding(restored_facts()).answer is Answer.YES
     assert is_a_new_stranding(restored_facts(SEEN, told)).answer is Answer.NO
     assert is_a_new_stranding(restored_facts(SEEN, told, panes=UNKNOWN)).answer is Answer.UNKNOWN
+
+
+# -- a process that dies between the message and its key ------------------------------------------------------------
+
+
+def died_before_the_key() -> Desk:
+    """A worktree run, handed over in one terminal, restored in another: the second message is taken, its key missing."""
+    desk = restored(
+        **worktree_run(key("resumed", terminal="t1")), settings=RECOVER, before=kill_at(WriteKey, "resumed")
+    )
+    desk.look()
+    with pytest.raises(KilledError):
+        desk.look()
+    desk.restart()
+    return desk
+
+
+def test_the_key_that_is_written_late_names_the_terminal_so_that_the_same_stranding_is_not_told_twice() -> (
+    None
+):
+    desk = died_before_the_key()
+    desk.look()
+    assert desk.did(WriteKey)[-1].data["terminal"] == RESTORED.terminal
+    desk.restart()
+    desk.look_times(4)
+    assert len(desk.did(TellLauncher)) == 1
+
+
+def test_the_late_key_waits_for_the_pane_list_and_the_run_with_it() -> None:
+    desk = died_before_the_key()
+    panes, desk.panes = desk.panes, UNKNOWN
+    desk.look_times(3)
+    assert desk.keys().count("resumed") == 0
+    desk.panes = panes
+    desk.look_times(3)
+    assert desk.keys().count("resumed") == 1
+    assert len(desk.did(TellLauncher)) == 1
+
+
+def test_a_key_that_names_no_terminal_tells_no_stranding_from_the_next() -> None:
+    desk = restored(**worktree_run(key("resumed", terminal="t1"), key("resumed")), settings=RECOVER)
+    desk.look_times(4)
+    assert desk.effects() == []

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
+
+from strawboss.recovery.commands import Command, ProcessInfo
+from strawboss.recovery.facts import Facts
 from strawboss.recovery.handover import Handover
 from strawboss.recovery.known import Commands, Known
-from strawboss.recovery.lost.conditions import STILL_LOST
+from strawboss.recovery.lost.conditions import STILL_LOST, pane_left
 from strawboss.recovery.lost.holders import with_holders
 from strawboss.recovery.restored.conditions import TO_GO_ON
 from strawboss.recovery.restored.last_turn import read_turn, text_for
@@ -13,18 +19,21 @@ from strawboss.recovery.verdict import first_obstacle
 
 
 def go_on_claimed(known: Known) -> Commands:
-    """Their keys are written, by this process or another one."""
-    for run in known.at(NAME, State.CLAIMED):
+    """Their keys are written, by this process or another. A session that was busy, or dropped the message, makes it wait:
+    whoever may hold the run is asked again each time.
+    """
+    for run in known.at(NAME, State.CLAIMED, State.TO_TELL):
         facts = known.facts[run]
-        if not facts.is_taken and first_obstacle(facts, TO_GO_ON) is None:
+        if facts.keys.claimed and not facts.is_taken and first_obstacle(facts, TO_GO_ON) is None:
             yield from _hand_over(known, run)
 
 
 def _hand_over(known: Known, run: str) -> Commands:
     """Somebody may have gone on with it since: then it waits, and its report says so."""
-    facts = known.facts[run] = yield from with_holders(known.facts[run])
+    facts = known.facts[run] = yield from _as_it_is_now(known.facts[run])
     obstacle = first_obstacle(facts, STILL_LOST)
     if obstacle is not None:
+        step(known, run, Event.MAYBE_HELD)
         known.remember(run, obstacle=obstacle)
         return
     turn = yield from read_turn(known, run)
@@ -35,3 +44,11 @@ def _hand_over(known: Known, run: str) -> Commands:
         run, facts.name, facts.session_file, turn.at, text, turn.was_cut, auto_exit, lost=True
     )
     known.hand(run, handover=handover)
+
+
+def _as_it_is_now(facts: Facts) -> Generator[Command, Any, Facts]:
+    """Of a run that is under way the look has asked for no processes."""
+    pane = pane_left(facts)
+    if pane is not None:
+        facts = replace(facts, processes=(yield ProcessInfo(pane.id)))
+    return (yield from with_holders(facts))

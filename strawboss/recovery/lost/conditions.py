@@ -60,8 +60,7 @@ def was_not_said(facts: Facts) -> Said:
 
 def pane_left(facts: Facts) -> Pane | None:
     """Where a pi of the run could be: in the terminal it was seen in, else where its session or its script points."""
-    own = facts.own_panes[0] if facts.own_panes else None
-    return facts.noted_pane or own or facts.launch_pane
+    return facts.noted_pane or facts.pane or facts.launch_pane
 
 
 @condition("one pane at most could hold it")
@@ -74,12 +73,15 @@ def one_pane_is_left(facts: Facts) -> Said:
 
 @condition("no pi of it is in the pane that is left")
 def no_pi_is_left(facts: Facts) -> Said:
-    """A pane whose processes herdr cannot list says nothing: then the machine's own list decides."""
+    """A pane whose processes herdr cannot list says nothing: then the machine's own list decides. But to have the run
+    resumed, herdr must not take it for a pi.
+    """
     pane = pane_left(facts)
     if pane is None:
         return YES
     if isinstance(facts.processes, Unknown):
-        return unknown(facts.processes) if pane == facts.noted_pane else YES
+        taken_for_one = facts.settings.lost is Beyond.RECOVER and pane.agent is not None
+        return unknown(facts.processes) if pane == facts.noted_pane or taken_for_one else YES
     if any(names_a_script(process) for process in facts.processes):
         return no(f"a launch or resume script runs in pane {pane.id}")
     mine = pane.id == (facts.script and facts.script.surface) or pane in facts.own_panes
@@ -135,12 +137,14 @@ def nothing_grows(facts: Facts) -> Said:
 
 @condition("pi-intercom knows no pi on its session")
 def intercom_knows_no_pi(facts: Facts) -> Said:
-    """A session that is connected is alive, wherever it is and whatever herdr lists."""
+    """A session that is connected is alive, wherever it is and whatever herdr lists. Where its file cannot be read, nobody
+    knows its id, but the pid of the pi that was noted.
+    """
     if isinstance(facts.roster, Unknown):
         return YES if facts.roster.absent else unknown(facts.roster)
-    if isinstance(facts.tail, Unknown) or facts.tail.session_id is None:
-        return YES
-    alive = [peer for peer in facts.roster if peer.id == facts.tail.session_id]
+    session = None if isinstance(facts.tail, Unknown) else facts.tail.session_id
+    pid = facts.keys.pi and facts.keys.pi.pid
+    alive = [peer for peer in facts.roster if peer.id == session or peer.pid == pid]
     return no(f"process {alive[0].pid} is connected as its session") if alive else YES
 
 

@@ -34,6 +34,7 @@ class Event(Enum):
     CONTINUED_WRITTEN = "key continued durable"
     CLAIM_WRITTEN = "key lost durable, to be resumed"
     NOBODY_HOLDS_IT = "nobody holds its session"
+    MAYBE_HELD = "somebody may hold its session"
     LEFT_TO_A_PERSON = "a person was warned, key warned"
     NOT_REACHABLE = "worktree child not reachable yet"
     NOT_TOLD = "worktree child not to be told"
@@ -78,6 +79,9 @@ TRANSITIONS: Table = {
     (State.FAILED, Event.TAKEN): State.RESUMED,
     (Stage.GIVEN_UP, Event.CLAIM_WRITTEN): State.CLAIMED,
     (State.CLAIMED, Event.NOBODY_HOLDS_IT): State.TO_TELL,
+    (State.CLAIMED, Event.MAYBE_HELD): State.CLAIMED,
+    (State.TO_TELL, Event.NOBODY_HOLDS_IT): State.TO_TELL,
+    (State.TO_TELL, Event.MAYBE_HELD): State.CLAIMED,
     (State.CLAIMED, Event.TAKEN): State.RESUMED,
     (Stage.GIVEN_UP, Event.TAKEN): State.RESUMED,
 }
@@ -93,7 +97,7 @@ def stands(keys: RunKeys, watched: str, found: str = "") -> str:
 
     A worktree run, whose keys carry the terminal, may be stranded again in another one.
     """
-    if keys.resumed and (not keys.dealt_with or found in keys.handed_in - {""}):
+    if keys.resumed and (not keys.tells_strandings_apart or found in keys.handed_in):
         return State.RESUMED
     if keys.gave_up is not None:
         return State.GAVE_UP

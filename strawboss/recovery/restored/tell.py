@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from strawboss.recovery import messages
 from strawboss.recovery.commands import (
+    ListPanes,
     Notify,
     Outcome,
     ReadSession,
@@ -15,6 +16,7 @@ from strawboss.recovery.commands import (
     SessionState,
     TellLauncher,
 )
+from strawboss.recovery.conditions import panes_are_listed
 from strawboss.recovery.evidence import Transcript
 from strawboss.recovery.journal import write_key
 from strawboss.recovery.keys import RESUMED
@@ -77,14 +79,21 @@ def _confirm(known: Known, runs: Sequence[str]) -> Commands:
     if isinstance(transcript, Unknown):
         return
     for run in runs:
-        if known.learn(run, transcript=transcript).is_taken:
+        facts = known.learn(run, transcript=transcript)
+        if facts.is_taken and not (facts.is_worktree and isinstance(facts.panes, Unknown)):
             yield from _taken(known, run)
 
 
 def confirm_taken(known: Known) -> Commands:
     """Where the session has taken our message, `resumed` is due, whatever died in between."""
-    for run, facts in known.facts.items():
-        if facts.is_taken and facts.keys.gave_up is None and not facts.keys.nudged:
+    for run, facts in list(known.facts.items()):
+        if not facts.is_taken or facts.keys.gave_up is not None or facts.keys.nudged:
+            continue
+        if facts.is_worktree and isinstance(known.learn(run, panes=(yield ListPanes())).panes, Unknown):
+            # Nobody knows which stranding that was: the key waits, and the run with it.
+            known.runs[run] = known.runs[run].start_over()
+            known.obstruct(run, NAME, panes_are_listed(known.facts.pop(run)))
+        else:
             yield from _taken(known, run)
 
 

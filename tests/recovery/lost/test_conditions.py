@@ -45,6 +45,9 @@ SHELL = Process(18, "bash", None, ("-bash",))
 ELSEWHERE = replace(RUNNING, terminal="another", session=OTHER_FILE)
 OTHER = replace(RESTORED, id="w1:p9")
 NOTED_PANE = replace(RUNNING, session=None)
+NO_PI = replace(RESTORED, agent=None)
+UNLISTED: dict[str, Any] = {"panes": (BOSS_PANE, RESTORED), "processes": UNKNOWN}
+OTHER_PEER = replace(PEER, pid=21)
 GONE = Unknown("its folder is not there", absent=True)
 
 
@@ -81,12 +84,15 @@ def test_a_run_whose_session_nobody_holds_is_lost() -> None:
         ({"panes": (BOSS_PANE, RUNNING), "processes": (PI,)}, conditions.no_pi_is_left, NO),
         ({"panes": (BOSS_PANE, RUNNING), "processes": (SHELL,)}, conditions.no_pi_is_left, YES),
         ({"panes": (BOSS_PANE, RESTORED), "processes": (SHELL,)}, conditions.no_pi_is_left, YES),
-        ({"panes": (BOSS_PANE, RESTORED), "processes": UNKNOWN}, conditions.no_pi_is_left, YES),
+        (UNLISTED, conditions.no_pi_is_left, YES),
+        ({**UNLISTED, "settings": RECOVER}, conditions.no_pi_is_left, MAYBE),
+        ({**UNLISTED, "panes": (BOSS_PANE, NO_PI), "settings": RECOVER}, conditions.no_pi_is_left, YES),
         ({"panes": (BOSS_PANE, ELSEWHERE), "processes": (BASH, PI)}, conditions.no_pi_is_left, NO),
         ({"roster": UNKNOWN}, conditions.intercom_knows_no_pi, MAYBE),
         ({"roster": Unknown("no broker", absent=True)}, conditions.intercom_knows_no_pi, YES),
         ({"roster": (BOSS_PEER, PEER)}, conditions.intercom_knows_no_pi, NO),
-        ({"roster": (BOSS_PEER, PEER), "tail": UNKNOWN}, conditions.intercom_knows_no_pi, YES),
+        ({"roster": (BOSS_PEER, PEER), "tail": UNKNOWN}, conditions.intercom_knows_no_pi, NO),
+        ({"roster": (BOSS_PEER, OTHER_PEER), "tail": UNKNOWN}, conditions.intercom_knows_no_pi, YES),
         ({"holders": UNKNOWN}, conditions.nobody_holds_it, MAYBE),
         ({"holders": Holders(naming=(PI,))}, conditions.nobody_holds_it, NO),
         ({"holders": Holders(unreadable=(7,))}, conditions.nobody_holds_it, YES),

@@ -7,10 +7,24 @@ from typing import Any
 
 import pytest
 from recovery.desk import Desk, restored
-from recovery.given import BOSS_PANE, BOSS_PEER, CUT, FILE, FILES, OLD, PANE, PI, RUN, UNKNOWN, WORKTREE, key
+from recovery.given import (
+    BOSS_PANE,
+    BOSS_PEER,
+    CUT,
+    FILE,
+    FILES,
+    OLD,
+    PANE,
+    PI,
+    RESTORED,
+    RUN,
+    UNKNOWN,
+    WORKTREE,
+    key,
+)
 
-from strawboss.recovery.commands import FindHolders, Notify, TellLauncher, WriteKey
-from strawboss.recovery.evidence import Holders, Identity, Transcript
+from strawboss.recovery.commands import FindHolders, Notify, SessionState, TellLauncher, WriteKey
+from strawboss.recovery.evidence import Holders, Identity, Process, Transcript
 from strawboss.recovery.restored.machine import LAST_MISS
 from strawboss.recovery.settings import Beyond, Settings
 
@@ -134,3 +148,37 @@ def test_one_warning_tells_of_all_that_one_look_found_lost() -> None:
     desk.look_times(TO_PROVE)
     assert [type(one) for one in desk.did(Notify)] == [Notify]
     assert all(name in desk.warnings()[0] for name in (FILE, file))
+
+
+# -- between the claim and the message ---------------------------------------------------------------------------
+
+SHELL = Process(18, "bash", None, ("-bash",))
+NOTED_PANE = replace(RESTORED, terminal=OLD, agent=None, session=None)
+SOMEBODY = Holders(naming=(PI,))
+
+
+def test_a_claim_whose_noted_terminal_is_a_shell_now_is_handed_over() -> None:
+    left = {"panes": (BOSS_PANE, NOTED_PANE), "processes": {PANE: (SHELL,)}}
+    desk = forgotten(settings=RECOVER, **left)
+    desk.look_times(TO_PROVE + 1)
+    assert desk.effects() == ["lost", "TellLauncher", "resumed"]
+
+
+@pytest.mark.parametrize(
+    "waits",
+    [{"session": SessionState(idle=True, compacting=True)}, {"takes_messages": False}],
+    ids=["compacting", "message dropped"],
+)
+def test_a_message_that_had_to_wait_is_put_only_while_still_nobody_holds_the_run(waits: Any) -> None:
+    desk = forgotten(settings=RECOVER)
+    desk.look_times(TO_PROVE)
+    vars(desk).update(waits)
+    desk.look()
+    desk.forget()
+    desk.holders, desk.session, desk.takes_messages = SOMEBODY, SessionState(idle=True), True
+    desk.look_times(3)
+    assert desk.did(TellLauncher) == []
+    desk.holders = Holders()
+    desk.look_times(2)
+    assert len(desk.did(TellLauncher)) == 1
+    assert desk.keys() == ["resumed"]
