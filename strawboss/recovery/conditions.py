@@ -214,6 +214,19 @@ def is_not_forked(facts: Facts) -> Said:
     return unknown("a newer session file names it as its parent") if facts.forks else YES
 
 
+@condition("pi-intercom knows its session in no other place")
+def is_nowhere_else(facts: Facts) -> Said:
+    """Whoever is connected as its session works with it, in whatever terminal."""
+    roster, tail = facts.roster, facts.tail
+    if isinstance(roster, Unknown):
+        return YES if roster.absent or facts.is_worktree else unknown(roster)
+    if isinstance(tail, Unknown):
+        return YES if facts.is_worktree else unknown(tail)
+    there = facts.peers_there
+    elsewhere = [peer for peer in roster if peer.id == tail.session_id and peer not in there]
+    return unknown(f"process {elsewhere[0].pid} is on it too") if elsewhere else YES
+
+
 @condition("nobody was told of it there before")
 def is_a_new_stranding(facts: Facts) -> Said:
     """A new terminal is a new stranding, and the keys carry the terminals that were dealt with; one warning is enough."""

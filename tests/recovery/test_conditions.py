@@ -24,6 +24,7 @@ from recovery.given import (
     SCRIPT_PATH,
     UNKNOWN,
     WAITING,
+    WORKTREE,
     assistant,
     facts,
     key,
@@ -36,7 +37,7 @@ from strawboss.recovery import conditions as c
 from strawboss.recovery import facts as f
 from strawboss.recovery.evidence import Policy, Process, RunFiles, Transcript
 from strawboss.recovery.facts import Facts
-from strawboss.recovery.verdict import Answer, Verdict
+from strawboss.recovery.verdict import Answer, Unknown, Verdict
 
 YES, NO, MAYBE = Answer.YES, Answer.NO, Answer.UNKNOWN
 
@@ -320,3 +321,29 @@ def test_a_newer_file_that_goes_on_from_it_makes_its_end_unknown() -> None:
     assert c.is_not_forked(facts()).answer is YES
     assert c.is_not_forked(facts(forks=("/s/newer.jsonl",))).answer is MAYBE
     assert c.is_not_forked(facts(forks=UNKNOWN)).answer is MAYBE
+
+
+@pytest.mark.parametrize(
+    ("changes", "answer"),
+    [
+        ({}, YES),
+        ({"roster": (BOSS_PEER, replace(PEER, id="another", pane="w1:p9", pid=99))}, YES),
+        (
+            {"roster": (BOSS_PEER, PEER, replace(PEER, pane=None, pid=99))},
+            MAYBE,
+        ),  # in a terminal outside herdr
+        ({"roster": (BOSS_PEER, replace(PEER, pane="w1:p9", pid=99))}, MAYBE),
+        ({"roster": UNKNOWN}, MAYBE),
+        ({"roster": Unknown("no broker", absent=True)}, YES),
+        ({"tail": UNKNOWN}, MAYBE),
+        (
+            {"roster": UNKNOWN, "files": replace(FILES, worktree=WORKTREE)},
+            YES,
+        ),  # it is asked for before it is told
+        ({"tail": UNKNOWN, "files": replace(FILES, worktree=WORKTREE)}, YES),
+    ],
+)
+def test_whoever_is_connected_as_its_session_in_another_place_works_with_it(
+    changes: dict[str, Any], answer: Answer
+) -> None:
+    assert c.is_nowhere_else(facts(**changes)).answer is answer

@@ -9,6 +9,7 @@ from strawboss.recovery.conditions import (
     is_a_new_stranding,
     is_not_forked,
     is_not_persistent,
+    is_nowhere_else,
     is_unreported,
     is_untracked,
     launcher_is_alone,
@@ -98,7 +99,7 @@ BY_PROCESSES: Conditions = (
     has_a_session,
     session_is_idle,
 )
-BY_WITNESSES: Conditions = (session_file_is_readable, is_not_forked, stands_still)
+BY_WITNESSES: Conditions = (session_file_is_readable, is_nowhere_else, is_not_forked, stands_still)
 CONDITIONS = BY_FILES + BY_ROSTER + BY_PANES + BY_PROCESSES + BY_WITNESSES
 
 # What these say counts as a miss, a busy or unreachable world does not.

@@ -8,6 +8,7 @@ from strawboss.recovery.conditions import (
     is_a_new_stranding,
     is_not_forked,
     is_not_persistent,
+    is_nowhere_else,
     is_unreported,
     is_untracked,
     launcher_is_alone,
@@ -154,8 +155,7 @@ def intercom_agrees(facts: Facts) -> Said:
     if len(there) > 1:
         return unknown("it knows two sessions there")
     if not there:
-        is_elsewhere = any(peer.id == session for peer in facts.roster)
-        return unknown("it knows that session in another place") if is_elsewhere else YES
+        return YES
     if session is not None and there[0].id != session:
         return unknown("the pi in its pane is on another session")
     return YES if facts.is_worktree or is_idle(there[0].status) else no(f"it says {there[0].status}")
@@ -192,7 +192,7 @@ BY_PANES: Conditions = (
     is_a_new_stranding,
 )
 BY_PROCESSES: Conditions = (pane_is_plain,)
-BY_WITNESSES: Conditions = (intercom_agrees, can_be_resumed, is_not_forked, stands_still)
+BY_WITNESSES: Conditions = (intercom_agrees, can_be_resumed, is_nowhere_else, is_not_forked, stands_still)
 CONDITIONS = BY_FILES + BY_PANES + BY_PROCESSES + BY_WITNESSES
 # A run is noted as running (key `seen`) while it is tracked too; only the disk can rule that out beforehand.
 TO_NOTE: Conditions = (

@@ -248,7 +248,10 @@ def test_a_pi_that_intercom_knows_on_another_session_contradicts_its_pane() -> N
         ((replace(PEER, status="thinking"),), NO),
         ((replace(PEER, pane=None),), YES),  # by its pid
         ((replace(PEER, pane=None, status="tool:bash"),), NO),
-        ((replace(PEER, pane="w1:p9", pid=99),), MAYBE),  # its session is at work elsewhere
+        (
+            (replace(PEER, pane="w1:p9", pid=99),),
+            YES,
+        ),  # nobody there; who is elsewhere is asked after for itself
         ((PEER, replace(PEER, id="another")), MAYBE),
         (UNKNOWN, MAYBE),
         (Unknown("no broker", absent=True), YES),
