@@ -58,11 +58,17 @@ def make_incident(looks: Sequence[TapedLook], key: bytes) -> Incident:
     story, _ = play(redacted, record=saved.record)
     for told, look in zip(story, looks, strict=True):
         if told.differs:
-            one = told.differs[0]
-            raise NotTheSameError(
-                f"look {told.number} ({look.label}) decides otherwise in the incident: then {one.then}, now {one.now}"
-            )
+            raise NotTheSameError(_what_differs(told, look, looks))
     return Incident(saved.content(), story)
+
+
+def _what_differs(told: Told, look: TapedLook, looks: Sequence[TapedLook]) -> str:
+    one = told.differs[0]
+    how = f"look {told.number} ({look.label}) decides otherwise {{}}: then {one.then}, now {one.now}"
+    if any(again.differs for again in play(looks)[0]):
+        by = f"by this version than by strawboss {look.segment.strawboss}, which took the tape"
+        return f"{how.format(by)}; `strawboss replay --diff` shows where"
+    return how.format("in the incident")
 
 
 def redact(looks: Sequence[TapedLook], key: bytes) -> Iterable[TapedLook]:

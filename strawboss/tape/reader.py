@@ -20,7 +20,8 @@ from strawboss.tape.taped_look import Segment, Spoken, TapedLook, key_of
 
 CARRIED_NAMES = frozenset(one.__name__ for one in CARRIED)
 # What a line may be wrong in: it is torn, or not a line of a tape, or another version's.
-FAULTS = (ValueError, TypeError, AttributeError, LookupError)
+FAULTS = (ValueError, TypeError, AttributeError, LookupError, OverflowError)
+LAST_DATE = 2.5e11  # epoch seconds; no calendar goes much further
 
 
 def read_session(session: Path) -> Iterator[TapedLook]:
@@ -115,7 +116,7 @@ class Reading:
             if not self.last.ended:
                 yield self.last
             wall, monotonic = line["at"]
-            self._begin(Clock(float(wall), float(monotonic)))
+            self._begin(_clock(float(wall), float(monotonic)))
         elif self.last.ended:
             raise NotReadableError("a look goes on that has ended")
         self._go_on(line)
@@ -166,7 +167,7 @@ class Reading:
     def _quiet(self, line: int | list[int]) -> TapedLook:
         wall, monotonic = line if isinstance(line, list) else (line, line)
         last, every = self.last, self.last.segment.every
-        clock = Clock(_later(last.clock.wall, every + wall), _later(last.clock.monotonic, every + monotonic))
+        clock = _clock(_later(last.clock.wall, every + wall), _later(last.clock.monotonic, every + monotonic))
         if self._is_quiet:
             self.last = replace(last, clock=clock)
         else:
@@ -174,6 +175,13 @@ class Reading:
             self._go_on({"runs": {}})
             self._is_quiet = True
         return self.last
+
+
+def _clock(wall: float, monotonic: float) -> Clock:
+    """Raises NotReadableError for what no clock has shown: a tape may come from anybody."""
+    if not (0 <= wall < LAST_DATE and abs(monotonic) < LAST_DATE):
+        raise NotReadableError(f"a look at no time: {wall}, {monotonic}")
+    return Clock(wall, monotonic)
 
 
 def _later(seconds: float, milliseconds: int) -> float:

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +22,7 @@ from strawboss.tape.door import open_looks
 from strawboss.tape.incident import NotTheSameError, make_incident, since
 from strawboss.tape.play import play
 from strawboss.tape.reader import read_lines, whole_lines
-from strawboss.tape.redact import own_sentences
+from strawboss.tape.redact import RULES, own_sentences
 from strawboss.tape.save import SavedTape
 from strawboss.tape.standin import WORD
 from strawboss.tape.taped_look import TapedLook
@@ -99,9 +100,20 @@ def test_what_decides_otherwise_is_not_written_and_it_says_where(directory: Path
     reports = {RUN: {**first.reports[RUN], "state": "watching"}}
     with pytest.raises(NotTheSameError) as refused:
         make_incident([replace(first, reports=reports), second], KEY)
-    assert "look 1 (2026-01-01T00:00:15Z) decides otherwise in the incident: then nudge watching" in str(
+    assert "look 1 (2026-01-01T00:00:15Z) decides otherwise by this version than by strawboss" in str(
         refused.value
     )
+
+
+def test_what_stand_ins_make_decide_otherwise_is_not_written_and_it_says_where(directory: Path) -> None:
+    taped = Taped(directory / "stand-ins", stranded())
+    taped.looks(2)
+    with (
+        mock.patch.dict(RULES, {Pane: {}}),  # as if it did not matter what herdr says of a pane
+        pytest.raises(NotTheSameError) as refused,
+    ):
+        make_incident(taped.read(), KEY)
+    assert "look 1 (2026-01-01T00:00:15Z) decides otherwise in the incident: then " in str(refused.value)
 
 
 # -- nothing of the names ----------------------------------------------------------------------------------------

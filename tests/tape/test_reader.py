@@ -43,8 +43,16 @@ def test_torn_at_any_byte_it_has_the_looks_that_were_whole(taped: Taped) -> None
     assert counts == set(range(len(whole)))
 
 
+NO_TIMES = (b"1e300, 1", b"1, 1e300", b"-1, 1", b"NaN, 1", b"1, Infinity", b"1, 1" + b"0" * 400)
+
+
 @pytest.mark.parametrize(
-    "junk", [b"", b"\0" * 40, b"{}", b'{"at": 3}', b'{"answers": 3}', b"[1]", b'"x"', b"nul", b"[" * 9999]
+    "junk",
+    [
+        *(b"", b"\0" * 40, b"{}", b'{"at": 3}', b'{"answers": 3}', b"[1]", b'"x"', b"nul", b"[" * 9999),
+        *(b'{"at": [%b], "asked": [0, []], "runs": {}}' % time for time in NO_TIMES),
+        *(b"9" * 20, b"-" + b"9" * 20, b"9" * 400),
+    ],
 )
 def test_behind_a_line_that_is_no_record_nothing_is_read(taped: Taped, junk: bytes) -> None:
     [file] = taped.segments()
