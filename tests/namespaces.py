@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
+
+ALONE = "STRAWBOSS_TEST_ALONE"  # says which test is run for itself
 
 
 def namespace_command(*, own_proc: bool = True) -> list[str]:
@@ -16,6 +19,18 @@ def namespace_command(*, own_proc: bool = True) -> list[str]:
     if shutil.which("unshare") is None or subprocess.run([*command, "true"], capture_output=True).returncode:
         pytest.skip("this system does not let us make a pid namespace")
     return command
+
+
+def runs_alone(test: str) -> bool:
+    """Whether this test is by itself in a namespace; else it is run there first (`test`: its node id), and must pass."""
+    if os.environ.get(ALONE) == test:
+        return True
+    wrapped = [*namespace_command(), sys.executable, "-m", "pytest", "-n", "0", test]
+    done = subprocess.run(
+        wrapped, env=os.environ | {ALONE: test}, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return False
 
 
 def in_new_namespace(command: list[str], *, own_proc: bool = True) -> str:

@@ -30,7 +30,7 @@ from typing import Any, Self, TypeVar
 from e2e.pi_install import pi_environment
 from standins.herdr import HerdrServer
 from standins.intercom import Broker
-from standins.model import Answer, Call, Calls, Model, Request, Text, instructed
+from standins.model import Answer, Call, Calls, Model, Request, Script, Text, instructed, text_of
 
 from strawboss.pi.installation import EXTENSION
 
@@ -48,6 +48,7 @@ INTERVAL_SECONDS = 0.5
 TO_RESUME = re.compile(r"^- run .*?: subagent_resume (\{.*\})$", re.MULTILINE)
 REPORT_TO = re.compile(r'\(action "send", to ("[^"]+")\)')
 REPORT = "my final report: 42"
+CUT_OFF = "your last turn was cut off"
 WENT_ON = "went on, and found 42"
 
 
@@ -60,9 +61,21 @@ def obedient(request: Request) -> Answer:
     if to := REPORT_TO.search(asked):
         report = {"action": "send", "to": json.loads(to[1]), "message": REPORT}
         return Text("reported") if request.results else Call("intercom", report)
-    if "your last turn was cut off" in asked:
+    if CUT_OFF in asked:
         return Text(WENT_ON)
     return instructed(request)
+
+
+def cut_off(times: int) -> Script:
+    """A child that, told to go on, is at its long work again; told so for the last of so many times, it gets done."""
+
+    def script(request: Request) -> Answer:
+        told = sum(CUT_OFF in text_of(message) for message in request.messages if message["role"] == "user")
+        if CUT_OFF in request.prompt and not TO_RESUME.search(request.prompt) and told < times:
+            return Call("bash", {"command": "sleep 300", "timeout": 360})
+        return obedient(request)
+
+    return script
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +142,19 @@ class Launcher(Session):
         told = self.tool_results("subagent")[-1]["details"]
         return Child(told["id"], name, Path(told["sessionFile"]), Path(told["launchScriptFile"]))
 
+    def resumed(self, child: Child) -> list[Child]:
+        """The runs that went on with the child's session, in order, as the tool calls told it."""
+        told = [result["details"] for result in self.tool_results("subagent_resume")]
+        return [
+            Child(one["id"], child.name, child.session, Path(one["launchScriptFile"]))
+            for one in told
+            if one["sessionPath"] == str(child.session)
+        ]
+
+    def keys(self, child: Child) -> list[str]:
+        """The names of the keys that are written of the run, in order."""
+        return [name for key in self.written() for name, run in key.items() if run == child.run]
+
     def type(self, text: str) -> None:
         """As a user, at the prompt."""
         self._fleet.herdr.wait_for(lambda: self.is_idle, PATIENCE_SECONDS, "the launcher to be idle")
@@ -154,6 +180,11 @@ class Launcher(Session):
         """As a user does it: `pi --session` in the same pane; back when strawboss has looked."""
         self._fleet.herdr.run(self.pane, f"pi --session {shlex.quote(str(self.file))}")
         self.let_it_look(1)
+
+    def come_back_anew(self) -> None:
+        """It crashes and is started again: a new strawboss, which knows what is in the file."""
+        self.crash()
+        self.come_back()
 
     # -- its strawboss ---------------------------------------------------------------------------------------------
 
@@ -188,16 +219,19 @@ class Launcher(Session):
 
 
 class Fleet:
-    """`interval`: seconds between two looks."""
+    """`interval`: seconds between two looks. `config`: lines of strawboss's own config. `script`: what the model says."""
 
-    def __init__(self, *, interval: float = INTERVAL_SECONDS) -> None:
+    def __init__(
+        self, *, interval: float = INTERVAL_SECONDS, config: str = "", script: Script = obedient
+    ) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="sb-"))
         self.home = self.root / "home"
         self.project = self.home / "project"
         self.state = self.root / "state"
         self.agent_directory = self.home / ".pi" / "agent"
         self._tap = self.root / "tap.jsonl"
-        self.model = Model(self.root / "model.jsonl", obedient)
+        self.model = Model(self.root / "model.jsonl", script)
+        (self.root / "strawboss.yaml").write_text(config)
         own = {
             "STRAWBOSS_INTERVAL": str(interval),
             "STRAWBOSS_STATE_DIR": str(self.state),
@@ -262,8 +296,9 @@ class Fleet:
         told = self.herdr.pane(pane)
         return str(told["agent_session"]["value"]) if "agent_session" in told else ""
 
-    def restart_herdr(self, *, kill: bool = False) -> None:
-        """Every pane is hung up and comes back. A pi that is slow to quit would still meet the new server and close
+    def restart_herdr(self, *, kill: bool = False, as_saved: str = "") -> None:
+        """Every pane is hung up and comes back; killed and `as_saved` earlier, those that are in there: herdr saves
+        seconds after the last change only. A pi that is slow to quit would still meet the new server and close
         its children's panes there, as a pi does at a quit; a person who restarts herdr is slower than that."""
         if kill:
             self.wait_for(self.is_saved, what="herdr to save its panes")
@@ -271,12 +306,19 @@ class Fleet:
         else:
             self.herdr.stop()
         self.wait_for(lambda: not self._living_pis(), what="every pi to end")
+        if as_saved:
+            (file,) = self._saved_in()
+            file.write_text(as_saved)
         self.herdr.start()
 
     @property
     def saved(self) -> str:
-        """What herdr would bring back. The folder of one that was built for debugging has another name."""
-        return "".join(file.read_text() for file in self.herdr.root.glob("config/*/session.json"))
+        """What herdr would bring back."""
+        return "".join(file.read_text() for file in self._saved_in())
+
+    def _saved_in(self) -> list[Path]:
+        """The folder of a herdr that was built for debugging has another name."""
+        return list(self.herdr.root.glob("config/*/session.json"))
 
     def is_saved(self) -> bool:
         sessions = [pane.get("agent_session") for pane in self.herdr.panes().values()]
@@ -284,6 +326,14 @@ class Fleet:
 
     def _living_pis(self) -> list[int]:
         return [pid for pid in self.herdr.leftovers() if _title(pid) == "pi"]
+
+    def at_work(self, launcher: Launcher, child: Child, turn: int = 1) -> str:
+        """The child's pane, once it is in the tool call of that turn and noted as running, and the launcher idle."""
+        work = Session(child.session)
+        self.wait_for(lambda: len(work.tool_calls("bash")) >= turn, what="the child's tool call")
+        self.wait_for(lambda: "seen" in launcher.keys(child), what="the run to be noted")
+        self.wait_for(lambda: launcher.is_idle, what="the launcher to be idle")
+        return str(self.wait_for(lambda: self.herdr.pane_on(child.session))["pane_id"])
 
     # -- watching --------------------------------------------------------------------------------------------------
 
@@ -301,6 +351,10 @@ class Fleet:
     def own_requests(self) -> list[dict[str, Any]]:
         """What strawboss asked of herdr."""
         return [one for one in self.herdr.log if one["id"].startswith("strawboss:")]
+
+    def closed(self) -> list[str]:
+        """The panes strawboss had herdr close, in order."""
+        return [one["params"]["pane_id"] for one in self.own_requests() if one["method"] == "pane.close"]
 
     def typed(self, since: float) -> list[dict[str, Any]]:
         """Whatever anybody typed into any pane after that moment (epoch seconds)."""

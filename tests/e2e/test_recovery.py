@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from e2e.fleet import HERDR, REPORT, WENT_ON, Child, Fleet, Launcher, Session
+from e2e.fleet import CUT_OFF, HERDR, REPORT, WENT_ON, Child, Fleet, Launcher, Session
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_run_cut_off_by_a_restart_of_herdr_is_resumed_once_and_its_result_arri
 ) -> None:
     launcher = fleet.launch()
     child = launcher.spawn(name, "SLEEP 300\nSAY never said")
-    pane = at_work(fleet, launcher, child)
+    pane = fleet.at_work(launcher, child)
     restarted = time.time()
     fleet.restart_herdr(kill=how == "killed")
 
@@ -76,13 +76,9 @@ def test_a_run_cut_off_by_a_restart_of_herdr_is_resumed_once_and_its_result_arri
     (call,) = launcher.tool_calls("subagent_resume")
     assert WENT_ON in result["content"]
     assert (call["sessionPath"], call["name"]) == (str(child.session), name)
-    assert "your last turn was cut off" in call["message"]
+    assert CUT_OFF in call["message"]
     assert json.dumps(call["message"], ensure_ascii=False) in message["content"]
-    assert [name for key in launcher.written() for name, run in key.items() if run == child.run] == [
-        "seen",
-        "closing",
-        "resumed",
-    ]
+    assert launcher.keys(child) == ["seen", "closing", "resumed"]
     assert launcher.notices == []
     nobody_typed(fleet, restarted, closed=[pane])
 
@@ -90,7 +86,7 @@ def test_a_run_cut_off_by_a_restart_of_herdr_is_resumed_once_and_its_result_arri
 def test_a_worktree_child_keeps_its_pane_and_is_told_once_over_intercom(fleet: Fleet) -> None:
     launcher = fleet.launch()
     child = launcher.spawn("Delta", "SLEEP 300\nSAY never said", worktree={"branch": "delta"})
-    pane = at_work(fleet, launcher, child)
+    pane = fleet.at_work(launcher, child)
     restarted = time.time()
     fleet.restart_herdr()
 
@@ -101,7 +97,7 @@ def test_a_worktree_child_keeps_its_pane_and_is_told_once_over_intercom(fleet: F
     assert "Do not call subagent_resume" in message["content"]
     assert "It was told to go on" in message["content"]
     (told,) = Session(child.session).messages("intercom_message")
-    assert "your last turn was cut off" in told["content"]
+    assert CUT_OFF in told["content"]
     assert len(launcher.messages("intercom_message", REPORT)) == 1
     assert launcher.tool_calls("subagent_resume") == []
     for name, key in zip(["seen", "continued", "resumed"], launcher.written(), strict=True):
@@ -109,15 +105,6 @@ def test_a_worktree_child_keeps_its_pane_and_is_told_once_over_intercom(fleet: F
     assert fleet.herdr.pane(pane)["agent_session"]["value"] == str(child.session)
     assert launcher.notices == []
     nobody_typed(fleet, restarted, closed=[])
-
-
-def at_work(fleet: Fleet, launcher: Launcher, child: Child) -> str:
-    """The child's pane, once the child is in the middle of a tool call and noted as running, and the launcher idle."""
-    fleet.wait_for(lambda: Session(child.session).tool_calls("bash"), what="the child's tool call")
-    fleet.wait_for(lambda: launcher.written("seen"), what="the run to be noted")
-    fleet.wait_for(lambda: launcher.is_idle, what="the launcher to be idle")
-    pane = fleet.wait_for(lambda: fleet.herdr.pane_on(child.session))
-    return str(pane["pane_id"])
 
 
 def is_plain(fleet: Fleet, pane: str) -> bool:
@@ -136,4 +123,4 @@ def nobody_typed(fleet: Fleet, since: float, closed: list[str]) -> None:
     assert all("-resume-" in one["text"] and one["pane_id"] not in closed for one in resumed)
     own = fleet.own_requests()
     assert {one["method"] for one in own} <= {"pane.list", "pane.process_info", "pane.close"}
-    assert [one["params"]["pane_id"] for one in own if one["method"] == "pane.close"] == closed
+    assert fleet.closed() == closed
