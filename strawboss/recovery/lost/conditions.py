@@ -66,6 +66,8 @@ def pane_left(facts: Facts) -> Pane | None:
 @condition("one pane at most could hold it")
 def one_pane_is_left(facts: Facts) -> Said:
     """Only one pane's processes are asked for, and which one must not hang on the order of a list."""
+    if isinstance(facts.panes, Unknown):
+        return unknown(facts.panes)
     noted = () if facts.noted_pane is None else (facts.noted_pane,)
     ids = sorted({pane.id for pane in (*facts.own_panes, *noted)})
     return unknown(f"panes {', '.join(ids)} could") if len(ids) > 1 else YES
@@ -78,7 +80,7 @@ def no_pi_is_left(facts: Facts) -> Said:
     """
     pane = pane_left(facts)
     if pane is None:
-        return YES
+        return unknown(facts.panes) if isinstance(facts.panes, Unknown) else YES
     if isinstance(facts.processes, Unknown):
         taken_for_one = facts.settings.lost is Beyond.RECOVER and pane.agent is not None
         return unknown(facts.processes) if pane == facts.noted_pane or taken_for_one else YES

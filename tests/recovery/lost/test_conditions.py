@@ -14,6 +14,7 @@ from recovery.given import (
     ENDED,
     FILE,
     FILES,
+    NOTHING_ASKED,
     OLD,
     OTHER_FILE,
     PANE,
@@ -31,7 +32,7 @@ from recovery.given import (
 )
 
 from strawboss.recovery.evidence import Holders, Identity, Process, Resume, Transcript
-from strawboss.recovery.facts import Facts, Standing
+from strawboss.recovery.facts import NOT_ASKED, Facts, Standing
 from strawboss.recovery.lost import LOST, conditions
 from strawboss.recovery.lost.conditions import pane_left, what_is_left
 from strawboss.recovery.settings import Beyond, Settings
@@ -178,3 +179,10 @@ def test_what_is_there_now_is_said(change: dict[str, Any], said: str) -> None:
 def test_the_run_of_the_script_is_the_run_that_is_lost() -> None:
     assert (lost_facts().run, lost_facts().script) == (RUN, SCRIPT)
     assert lost_facts(tail=ENDED).standing is not None
+
+
+@pytest.mark.parametrize("condition", LOST.conditions)
+def test_where_the_files_say_who_it_is_all_else_is_unknown_until_it_is_asked(condition: Any) -> None:
+    asked_nothing = lost_facts(**NOTHING_ASKED, holders=NOT_ASKED, pi=NOT_ASKED)
+    known = (*conditions.BY_FILES, conditions.nothing_grows)  # no step is known that could be new
+    assert condition(asked_nothing).answer is (YES if condition in known else MAYBE)
