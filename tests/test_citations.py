@@ -20,6 +20,9 @@ FILE = re.compile(
 LINK = re.compile(r"\]\(([^)\s:]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
+# What was cited once and is not here: design notes, specifications, pages on other programs.
+ELSEWHERE = re.compile(r"\bDESIGN\b|\bspec/\d|\binterfaces (?:of|page)\b|\binterfaces/|\bsections? \d")
+
 
 def texts() -> Iterator[Path]:
     yield from sorted(ROOT.glob("*.md"))
@@ -66,6 +69,11 @@ def missing(path: Path) -> list[str]:
 
 def test_every_document_heading_and_file_that_is_cited_is_here() -> None:
     assert {str(path.relative_to(ROOT)): gone for path in texts() if (gone := missing(path))} == {}
+
+
+def test_nothing_cites_what_was_never_brought_in() -> None:
+    found = {str(path.relative_to(ROOT)): ELSEWHERE.findall(said(path)) for path in texts()}
+    assert {path: words for path, words in found.items() if words} == {}
 
 
 @pytest.mark.parametrize(

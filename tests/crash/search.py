@@ -24,7 +24,7 @@ from strawboss.recovery.evidence import KeyEntry
 from strawboss.recovery.look import MACHINES
 from strawboss.recovery.memory import Memory, RunMemory
 from strawboss.recovery.proof import Proof
-from strawboss.recovery.restored.machine import REACH_LOOKS
+from strawboss.recovery.restored.numbers import REACH_LOOKS
 
 LOOKS = 3
 CONVERGING_LOOKS = 4  # one to take back a close, two to prove, one more

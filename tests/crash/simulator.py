@@ -27,7 +27,7 @@ from strawboss.recovery.commands import Command, Outcome, Result, SessionState
 from strawboss.recovery.evidence import Clock, Holders, KeyEntry, Pane, Process, RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
-from strawboss.recovery.restored.machine import LAST_MISS
+from strawboss.recovery.restored.numbers import LAST_MISS
 from strawboss.tape.recorder import Steps
 from strawboss.tape.writer import Tape
 

@@ -15,7 +15,7 @@ from strawboss.recovery.look import MACHINES
 from strawboss.recovery.memory import Look, Memory, RunMemory
 from strawboss.recovery.noting import NOTING_LOOKS
 from strawboss.recovery.proof import Proof, Stage
-from strawboss.recovery.restored.machine import PUTS, REACH_LOOKS
+from strawboss.recovery.restored.numbers import PUTS, REACH_LOOKS
 
 INTERVAL = evidence.SETTINGS.interval
 NOW = evidence.clock(INTERVAL)  # every look; the memory's clocks are moved instead

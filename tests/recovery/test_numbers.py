@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from strawboss.recovery import again, memory, noting, settings, turn
-from strawboss.recovery.lost import machine as lost
-from strawboss.recovery.nudge import machine as nudge
-from strawboss.recovery.restored import machine as restored
+from strawboss.recovery.lost import numbers as lost
+from strawboss.recovery.nudge import numbers as nudge
+from strawboss.recovery.restored import numbers as restored
 
 
 @pytest.mark.parametrize(

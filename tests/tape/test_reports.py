@@ -30,7 +30,7 @@ from strawboss.recovery.commands import (
 )
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.messages import iso
-from strawboss.recovery.restored.machine import GONE_SECONDS, LAST_MISS
+from strawboss.recovery.restored.numbers import GONE_SECONDS, LAST_MISS
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.tape.door import open_looks
 from strawboss.tape.moment import open_recording

@@ -1,11 +1,11 @@
 """The lost case: a run that was seen running and left no pane to act on. A person is told, or its launcher resumes it.
 
 It follows the restored case: only when that gave up is it asked whether anybody holds the session. `conditions` says
-when, `holders` asks the machine, `machine` is the table with the number of looks, `say` gives the warning or claims
+when, `holders` asks the machine, `machine` is the table, `numbers` the numbers of looks, `say` gives the warning or claims
 the run; `claim` hands a claimed run over, on the road of the restored case. Nothing is ever closed.
 """
 
-from strawboss.recovery.lost import conditions, machine
+from strawboss.recovery.lost import conditions, machine, numbers
 from strawboss.recovery.lost.claim import go_on_claimed
 from strawboss.recovery.lost.holders import with_holders
 from strawboss.recovery.lost.say import act
@@ -18,7 +18,7 @@ LOST = Machine(
     ended=machine.ENDED,
     under_way=frozenset(),
     follows=restored.NAME,
-    last_miss=machine.LAST_MISS,
+    last_miss=numbers.LAST_MISS,
     is_miss=lambda _, __: True,
     by_files=conditions.BY_FILES,
     by_roster=(),

@@ -19,6 +19,7 @@ from strawboss.recovery.conditions import (
 )
 from strawboss.recovery.evidence import Identity, Pane
 from strawboss.recovery.facts import Facts, is_pi, names_a_script
+from strawboss.recovery.lost.numbers import SAME_START_SECONDS
 from strawboss.recovery.machine import Conditions
 from strawboss.recovery.restored.conditions import (
     has_never_ended,
@@ -28,8 +29,6 @@ from strawboss.recovery.restored.conditions import (
 )
 from strawboss.recovery.settings import Beyond
 from strawboss.recovery.verdict import YES, Said, Unknown, condition, no, unknown
-
-SAME_START_SECONDS = 0.05  # two readings of one process's start agree to well under a clock tick
 
 
 @condition("lost runs are looked for")

@@ -1,4 +1,4 @@
-"""The table of the lost case, and the number that decides in it."""
+"""The table of the lost case."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from strawboss.recovery.known import Known
 from strawboss.recovery.proof import PROVING, Stage, Table
 
 NAME = "lost"
-LAST_MISS = 4  # looks at which it cannot be proven, after the restored case gave up; then until the next session start
 
 
 class State(StrEnum):

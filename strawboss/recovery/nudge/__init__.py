@@ -1,12 +1,12 @@
 """The nudge: a child that has finished in its own pane, and whose launcher forgot it, is asked for its report, once.
 
-`conditions` says when, `machine` is the table with the number of looks, `ask` writes the key and sends the message
+`conditions` says when, `machine` is the table, `numbers` the numbers of looks, `ask` writes the key and sends the message
 (its words are in `recovery/messages.py`). A new condition is a function in `conditions`, put into one of the groups
 there by what it costs to answer.
 """
 
 from strawboss.recovery.machine import Machine
-from strawboss.recovery.nudge import conditions, machine
+from strawboss.recovery.nudge import conditions, machine, numbers
 from strawboss.recovery.nudge.ask import ask_found, nothing_to_go_on_with
 from strawboss.recovery.recheck import with_witnesses
 
@@ -16,7 +16,7 @@ NUDGE = Machine(
     ended=machine.ENDED,
     under_way=frozenset(),
     follows="",
-    last_miss=machine.LAST_MISS,
+    last_miss=numbers.LAST_MISS,
     is_miss=conditions.is_miss,
     by_files=conditions.BY_FILES,
     by_roster=conditions.BY_ROSTER,

@@ -1,4 +1,4 @@
-"""The table of the nudge, and the number that decides in it."""
+"""The table of the nudge."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from strawboss.recovery.known import Known
 from strawboss.recovery.proof import PROVING, Stage, Table
 
 NAME = "nudge"
-LAST_MISS = 4  # looks without pane, script or intercom session; given up until the next session start
 
 
 class State(StrEnum):

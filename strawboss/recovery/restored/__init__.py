@@ -1,6 +1,6 @@
 """The restored case: a run whose pane a herdr restart brought back as a plain pi is closed and handed to its launcher.
 
-`conditions` says when, `machine` is the table with the numbers that decide. The road after the proof: `close` (the
+`conditions` says when, `machine` is the table, `numbers` what decides in it. The road after the proof: `close` (the
 key, the proof once more, the pane), or `worktree` (the pane stays, a child that was cut off is told to go on); then
 `tell` (one message to the launcher, `resumed` once it is taken). `go_on` goes on with what an earlier look or process
 began, `fail` records a step that failed, `give_up` says what must be said when nothing can be done. The words are in
@@ -10,7 +10,7 @@ began, `fail` records a step that failed, `give_up` says what must be said when 
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.machine import Machine
 from strawboss.recovery.recheck import with_witnesses
-from strawboss.recovery.restored import conditions, machine
+from strawboss.recovery.restored import conditions, machine, numbers
 from strawboss.recovery.restored.close import recover_found
 from strawboss.recovery.restored.give_up import say_given_up
 from strawboss.recovery.restored.go_on import go_on
@@ -29,7 +29,7 @@ RESTORED = Machine(
     ended=machine.ENDED,
     under_way=machine.UNDER_WAY,
     follows="",
-    last_miss=machine.LAST_MISS,
+    last_miss=numbers.LAST_MISS,
     is_miss=conditions.is_miss,
     by_files=conditions.BY_FILES,
     by_roster=(),

@@ -27,13 +27,8 @@ from strawboss.recovery.recheck import look_again
 from strawboss.recovery.restored.conditions import CONDITIONS, terminal_is_gone, where_it_is_found
 from strawboss.recovery.restored.fail import fail
 from strawboss.recovery.restored.last_turn import read_turn, text_for
-from strawboss.recovery.restored.machine import (
-    GONE_SECONDS,
-    NAME,
-    POLL_SECONDS,
-    Event,
-    step,
-)
+from strawboss.recovery.restored.machine import NAME, Event, step
+from strawboss.recovery.restored.numbers import GONE_SECONDS, POLL_SECONDS
 from strawboss.recovery.restored.worktree import continue_worktree
 from strawboss.recovery.turn import Turn, turn_of
 from strawboss.recovery.verdict import Named, Unknown, Verdict, first_obstacle

@@ -1,4 +1,4 @@
-"""The table of the restored case, and the numbers that decide in it."""
+"""The table of the restored case."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ from strawboss.recovery.known import Known
 from strawboss.recovery.proof import PROVING, Stage, Table
 
 NAME = "restored"
-LAST_MISS = 8  # looks without a restored pane; given up until the next session start
-REACH_LOOKS = 4  # looks for a worktree child to become reachable over intercom
-PUTS = 3  # times that the launcher's message is put: again only when the session dropped it
-GONE_SECONDS = 5.0  # to wait for a closed pane to be gone
-POLL_SECONDS = 0.25  # between two looks whether it is
 
 
 class State(StrEnum):

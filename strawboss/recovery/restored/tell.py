@@ -24,7 +24,8 @@ from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.proof import Found
 from strawboss.recovery.restored.conditions import TO_GO_ON
 from strawboss.recovery.restored.fail import fail, give_up
-from strawboss.recovery.restored.machine import NAME, PUTS, Event, State, step
+from strawboss.recovery.restored.machine import NAME, Event, State, step
+from strawboss.recovery.restored.numbers import PUTS
 from strawboss.recovery.verdict import Unknown, first_obstacle
 
 

@@ -18,7 +18,8 @@ from strawboss.recovery.proof import Finding
 from strawboss.recovery.recheck import look_again
 from strawboss.recovery.restored.conditions import CONDITIONS
 from strawboss.recovery.restored.last_turn import read_turn, text_for
-from strawboss.recovery.restored.machine import REACH_LOOKS, Event, step
+from strawboss.recovery.restored.machine import Event, step
+from strawboss.recovery.restored.numbers import REACH_LOOKS
 from strawboss.recovery.turn import Turn, turn_of
 from strawboss.recovery.verdict import Verdict, first_obstacle
 

@@ -25,7 +25,7 @@ from recovery.given import (
 
 from strawboss.recovery.commands import FindHolders, Notify, SessionState, TellLauncher, WriteKey
 from strawboss.recovery.evidence import Holders, Identity, Process, Transcript
-from strawboss.recovery.restored.machine import LAST_MISS
+from strawboss.recovery.restored.numbers import LAST_MISS
 from strawboss.recovery.settings import Beyond, Settings
 
 NOTED = key("seen", terminal=OLD, pane=PANE, pid="20", started="100.0", boot="boot")

@@ -44,7 +44,7 @@ from strawboss.recovery.commands import (
 from strawboss.recovery.evidence import RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
-from strawboss.recovery.nudge.machine import LAST_MISS
+from strawboss.recovery.nudge.numbers import LAST_MISS
 
 
 def test_the_whole_conversation_in_order_of_cost_and_the_key_before_the_message() -> None:

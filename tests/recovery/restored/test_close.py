@@ -55,7 +55,7 @@ from strawboss.recovery.commands import (
 from strawboss.recovery.evidence import Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
-from strawboss.recovery.restored.machine import GONE_SECONDS, LAST_MISS
+from strawboss.recovery.restored.numbers import GONE_SECONDS, LAST_MISS
 from strawboss.recovery.verdict import Unknown
 
 

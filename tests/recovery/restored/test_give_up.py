@@ -25,7 +25,7 @@ from recovery.given import (
 
 from strawboss.recovery.commands import ListPanes, ProcessInfo
 from strawboss.recovery.evidence import Process, Transcript
-from strawboss.recovery.restored.machine import LAST_MISS
+from strawboss.recovery.restored.numbers import LAST_MISS
 
 GONE: dict[str, Any] = {"panes": (BOSS_PANE,), "roster": (BOSS_PEER,)}
 SHELL: dict[str, Any] = {

@@ -7,7 +7,7 @@ from recovery.desk import restored
 from recovery.given import BOSS_PANE, FILE, RUN, UNKNOWN
 
 from strawboss.recovery.commands import Outcome, ReadTranscript, Result, SessionState, TellLauncher
-from strawboss.recovery.restored.machine import PUTS
+from strawboss.recovery.restored.numbers import PUTS
 
 BUSY, COMPACTING = SessionState(idle=False), SessionState(idle=False, compacting=True)
 

@@ -39,7 +39,7 @@ from strawboss.recovery.commands import (
     WriteKey,
 )
 from strawboss.recovery.evidence import Policy, Transcript, Worktree
-from strawboss.recovery.restored.machine import REACH_LOOKS
+from strawboss.recovery.restored.numbers import REACH_LOOKS
 
 MANAGED = replace(FILES, worktree=WORKTREE)
 
