@@ -23,7 +23,7 @@ from strawboss.recovery.commands import (
     WriteKey,
 )
 from strawboss.recovery.memory import RunReport
-from strawboss.recovery.settings import Settings
+from strawboss.recovery.settings import Beyond, Settings
 from strawboss.system.printable import printable
 from strawboss.tape.door import open_looks
 from strawboss.tape.play import Told, play, summarize
@@ -47,22 +47,24 @@ class SettingParam(click.ParamType[tuple[str, object]]):
         if isinstance(value, tuple):
             return value
         name, _, text = str(value).partition("=")
-        read = READERS.get(HINTS.get(name))
-        if read is None:
-            known = ", ".join(one for one, shape in HINTS.items() if shape in READERS)
+        shape = SHAPES.get(HINTS.get(name))
+        if shape is None:
+            known = ", ".join(one for one, hint in HINTS.items() if hint in SHAPES)
             self.fail(
                 f"there is no setting {name!r}; there are {known}; write for example nudge=off", param, ctx
             )
+        read, expected = shape
         try:
             return name, read(text)
         except (ValueError, KeyError):
-            self.fail(f"{text!r} is no value for {name}; it is now {getattr(Settings(), name)!r}", param, ctx)
+            self.fail(f"{text!r} is no value for {name}; write {expected}", param, ctx)
 
 
-READERS: dict[Any, Callable[[str], object]] = {
-    bool: lambda text: {"on": True, "true": True, "off": False, "false": False}[text],
-    float: float,
-    str: str,
+# How a setting of that type is read, and what to write for it.
+SHAPES: dict[Any, tuple[Callable[[str], object], str]] = {
+    bool: (lambda text: {"on": True, "true": True, "off": False, "false": False}[text], "on or off"),
+    float: (float, "a number"),
+    Beyond: (Beyond, "warn, recover or off"),
 }
 SETTING = SettingParam()
 

@@ -32,7 +32,11 @@ def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[objec
         (["replay", str(ROOT)], "not a recording"),
         (["replay", __file__], "a case that ends in .json"),
         (["replay", REPORT, "--set", "mood=sunny"], "there is no setting 'mood'; there are interval, nudge"),
-        (["replay", REPORT, "--set", "nudge=maybe"], "'maybe' is no value for nudge; it is now True"),
+        (["replay", REPORT, "--set", "nudge=maybe"], "'maybe' is no value for nudge; write on or off"),
+        (
+            ["replay", REPORT, "--set", "lost=maybe"],
+            "'maybe' is no value for lost; write warn, recover or off",
+        ),
         (["replay", REPORT, "--diff"], "no tape"),
         (["replay", REPORT, "--save", "/no/such/place/x"], "cannot be written"),
         (["replay", RESTART[0], "--launcher", "nobody"], "no launcher nobody"),
@@ -122,6 +126,18 @@ def test_with_another_setting_the_same_looks_are_another_story(
     for looks in (RESTART, [saved]):
         _, out, _ = run(["replay", "--json", "--set", "restored=off", *looks], capsys)
         assert json.loads(out.splitlines()[0])["summary"]["closed"] == []
+
+
+def test_a_run_that_is_stranded_again_is_recovered_by_another_setting(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before, _, after = sorted(str(moment) for moment in (ROOT / "recorded" / "second").iterdir())
+    looks = [before, after, after, after]
+    recovered = {}
+    for setting in ("warn", "recover"):
+        _, out, _ = run(["replay", "--json", "--set", f"resumed={setting}", *looks], capsys)
+        recovered[setting] = json.loads(out.splitlines()[0])["summary"]["resumed"]
+    assert recovered == {"warn": [], "recover": ["57060e45"]}
 
 
 def test_the_difference_another_setting_would_have_made_is_told_look_by_look(

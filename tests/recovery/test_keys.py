@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest.mock import patch
+
 from hypothesis import given
 from hypothesis import strategies as st
 from recovery.given import key
@@ -86,3 +88,28 @@ def test_each_stranding_that_was_dealt_with_is_known_by_its_terminal() -> None:
 def test_a_lost_run_is_claimed_only_where_its_key_says_so() -> None:
     assert (of(key("lost")).lost, of(key("lost")).claimed) == (True, False)
     assert of(key("lost", then="resume")).claimed
+
+
+def test_what_an_older_version_wrote_is_read_as_it_meant_it() -> None:
+    """It noted no pi, and named no terminal where it handed a run over."""
+    keys = of(
+        key("seen", terminal="t1", pane="p1", at="2026-12-02T20:17:03Z"),
+        key("continued", at="2026-12-02T20:18:04Z"),
+        key("resumed", at="2026-12-02T20:18:05Z"),
+    )
+    assert (keys.terminal, keys.pane, keys.pi) == ("t1", "p1", None)
+    assert (keys.resumed, keys.continued, keys.tells_strandings_apart) == (True, False, False)
+    lost = of(key("seen", terminal="t1"), key("lost", at="2026-12-02T20:18:05Z"))
+    assert (lost.lost, lost.claimed) == (True, False)
+
+
+OLDER = FOLD.keys() - {"warned"}  # the keys an older version knows
+
+
+@given(ENTRIES)
+def test_an_older_version_learns_nothing_of_a_key_it_does_not_know(entries: list[KeyEntry]) -> None:
+    """By the same fold with fewer keys: the entries it knows say the same with and without the others between them."""
+    known = [entry for entry in entries if entry.key in OLDER]
+    with patch.dict(FOLD, clear=False) as folds:
+        del folds["warned"]
+        assert fold(entries) == fold(known)

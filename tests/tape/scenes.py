@@ -15,6 +15,8 @@ RECORDED = Path(__file__).parents[2] / "fixtures" / "recorded"
 # Run ids by the names in the recordings.
 ALPHA_ONE, ALPHA_ONE_RESUMED = "4f8d9873", "9ced404c"
 BETA, GAMMA, DELTA, ZETA, ETA = "a213437c", "0f238203", "a53a33eb", "cd2f2e5e", "4ccdd42f"
+# Of the second restart of a day, which has a launcher of its own.
+ETA_AGAIN, DELTA_TWO = "57060e45", "d1ccd7a2"
 LAUNCHER = "01a23392-c4f6-76a6-87c2-4d480b13177c"
 
 STORIES = {
@@ -24,6 +26,7 @@ STORIES = {
     "restored": ("restart/1", "restart/3", "restart/3"),
     "still starting": ("restart/1", "restart/2", "restart/3"),
     "a person's pi": ("byhand/1",) * 10,
+    "stranded again": ("second/1", "second/3", "second/3", "second/3"),
 }
 
 
@@ -33,8 +36,8 @@ def directory(moment: str, under: Path = RECORDED) -> Path:
     return next((under / scene).glob(f"{number}-*"))
 
 
-def tell(moments: Sequence[Path], platform: str = "linux") -> list[Told]:
-    story, _ = play([open_recording(moment, None, platform) for moment in moments], Settings())
+def tell(moments: Sequence[Path], platform: str = "linux", settings: Settings | None = None) -> list[Told]:
+    story, _ = play([open_recording(moment, None, platform) for moment in moments], settings or Settings())
     return story
 
 

@@ -13,7 +13,9 @@ from tape.scenes import (
     ALPHA_ONE_RESUMED,
     BETA,
     DELTA,
+    DELTA_TWO,
     ETA,
+    ETA_AGAIN,
     GAMMA,
     LAUNCHER,
     RECORDED,
@@ -26,6 +28,7 @@ from tape.scenes import (
 )
 
 from strawboss.recovery.commands import ClosePane, Notify, SendIntercom, TellLauncher, WriteKey
+from strawboss.recovery.settings import Beyond, Settings
 from strawboss.recovery.verdict import Answer
 from strawboss.tape.play import Summary, Told, summarize
 
@@ -172,6 +175,62 @@ def test_the_same_terminal_is_a_person_s_pi_even_without_an_exit_sidecar(tmp_pat
     summary = summarize(tell([copy] * 10))
     assert summary.closed == []
     assert "same terminal" in summary.untouched[ETA]
+
+
+# -- the second restart of a day -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stranded_again(tmp_path: Path) -> list[Path]:
+    """As it was, but for the worktree run's key, which this version gives the terminal in which it told the run."""
+    return [
+        told_in_its_terminal(shutil.copytree(directory(moment), tmp_path / f"{number}" / "moment"))
+        for number, moment in enumerate(STORIES["stranded again"])
+    ]
+
+
+def told_in_its_terminal(moment: Path) -> Path:
+    [transcript] = moment.glob("sessions/*/*_01a23836-*.jsonl")
+    old = f'{{"resumed":"{DELTA_TWO}",'
+    text = transcript.read_text()
+    assert text.count(old) == 1
+    transcript.write_text(text.replace(old, f'{old}"terminal":"term_661ac5594f1a36",'))
+    return moment
+
+
+def test_by_default_what_is_stranded_again_gets_one_warning_each_and_nothing_else_is_done(
+    stranded_again: list[Path],
+) -> None:
+    told = tell(stranded_again)
+    assert acts(told) == {("warned", ETA_AGAIN), ("warned", DELTA_TWO)}
+    warnings = [notice.text for notice in of(told, Notify)]
+    assert len(warnings) == 2
+    for run in (ETA_AGAIN, DELTA_TWO):
+        [warning] = [text for text in warnings if f"(run {run}," in text]
+        assert "`resumed: recover`" in warning
+
+
+def test_where_it_is_asked_for_they_are_recovered(stranded_again: list[Path]) -> None:
+    told = tell(stranded_again, settings=Settings(resumed=Beyond.RECOVER))
+    assert acts(told) == {
+        ("closing", ETA_AGAIN),
+        ("close", "w1:pD"),
+        *((what, run) for what in ("tell", "resumed") for run in (ETA_AGAIN, DELTA_TWO)),
+    }
+    [message] = of(told, TellLauncher)
+    [call] = arguments_in(message.text).values()
+    assert call["name"] == "Eta"
+    assert "253b1b19" in str(call["sessionPath"])
+    assert "w2:p1" in message.text.split("Do not call subagent_resume")[1]
+    assert of(told, Notify) == []
+
+
+def test_a_worktree_run_that_an_older_version_told_is_left_alone_as_by_that_version() -> None:
+    """Its key names no terminal, so nobody knows whether it was stranded again since."""
+    for settings in (Settings(), Settings(resumed=Beyond.RECOVER)):
+        told = tell([directory(moment) for moment in STORIES["stranded again"]], settings=settings)
+        assert {run for _, run in acts(told)} <= {ETA_AGAIN, "w1:pD"}
+        assert "its resumed key is written" in summarize(told).untouched[DELTA_TWO]
 
 
 def test_on_windows_no_pane_is_taken_for_restored() -> None:
