@@ -30,6 +30,7 @@ from strawboss.recovery.again import MOST_TIMES
 from strawboss.recovery.commands import TellLauncher, WriteKey
 from strawboss.recovery.conditions import is_a_new_stranding
 from strawboss.recovery.evidence import Process, Resume, RunFiles, Transcript
+from strawboss.recovery.messages import times as spelled
 from strawboss.recovery.settings import Beyond, Settings
 from strawboss.recovery.verdict import Answer, Unknown
 
@@ -139,7 +140,9 @@ def test_one_task_is_recovered_so_often_whatever_the_ids_of_its_runs(times: int)
     desk.look_times(12)
     recovers = times < MOST_TIMES
     assert ("ClosePane" in desk.effects()) is recovers
-    assert [f"resumed {'three times'}" in text for text in desk.warnings()] == ([] if recovers else [True])
+    assert [f"resumed {spelled(MOST_TIMES)}" in text for text in desk.warnings()] == (
+        [] if recovers else [True]
+    )
 
 
 @pytest.mark.parametrize("times", range(1, MOST_TIMES + 1))
