@@ -7,6 +7,8 @@ from pathlib import Path
 
 from strawboss.cli.main import COMMANDS
 from strawboss.config import OVERRIDES, load_config
+from strawboss.recovery.again import MOST_TIMES
+from strawboss.recovery.messages import times
 from strawboss.recovery.settings import LOOK_SECONDS
 
 README = Path(__file__).parents[1] / "README.md"
@@ -34,5 +36,6 @@ def test_every_command_it_shows_is_there() -> None:
     assert {"install", "uninstall", "doctor"} <= shown <= set(COMMANDS)
 
 
-def test_it_says_how_often_it_looks() -> None:
+def test_it_says_how_often_it_looks_and_recovers() -> None:
+    assert f"up to {times(MOST_TIMES)};" in README.read_text()
     assert set(re.findall(r"every (\d+) s", README.read_text())) == {f"{LOOK_SECONDS:.0f}"}
