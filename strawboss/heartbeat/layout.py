@@ -68,7 +68,7 @@ class Worktree:
         return self.root / OCCUPANCY_FILE
 
     def heartbeat_file(self, agent_id: str) -> Path:
-        return self.status_directory / f"{agent_id}.json"
+        return Path(self.root, STATUS_DIRECTORY, f"{agent_id}.json")
 
     def child_lease_file(self, agent_id: str) -> Path:
         return self.root / CHILD_OCCUPANCY_DIRECTORY / f"{lease_segment(agent_id)}.json"

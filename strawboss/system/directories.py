@@ -48,4 +48,6 @@ def _of_platform(kind: str) -> Path:
 
 def _from_environment(name: str) -> Path | None:
     value = os.environ.get(name, "").strip()
-    return Path(value).expanduser() if value else None
+    if not value:
+        return None
+    return Path(value).expanduser() if value.startswith("~") else Path(value)

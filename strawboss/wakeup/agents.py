@@ -93,8 +93,9 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     @property
     def slug(self) -> str:
         """The id, which names its heartbeat file: ASCII, as the heartbeat contract has it."""
-        digest = hashlib.sha256(self.name.encode()).hexdigest()[:8]
-        return self.id or f"agent-{self.name if self.name.isascii() else digest}"
+        if self.id or self.name.isascii():
+            return self.id or f"agent-{self.name}"
+        return f"agent-{hashlib.sha256(self.name.encode()).hexdigest()[:8]}"
 
     @property
     def levels(self) -> dict[str, int]:
@@ -116,9 +117,9 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     @property
     def directory(self) -> Path:
         """The directory it works in, where its heartbeat file is too."""
-        return (
-            Path(self.workspace).expanduser() if self.workspace else state_directory() / "agents" / self.name
-        )
+        if self.workspace:
+            return Path(self.workspace).expanduser()
+        return Path(state_directory(), "agents", self.name)
 
 
 class Registry(msgspec.Struct, frozen=True):
