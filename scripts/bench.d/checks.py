@@ -1,16 +1,16 @@
-"""What a check may cost: an idle one with healthy runs and with old ones, and a busy one with something stranded."""
+"""One check: what an idle one costs, and what a busy one asks for."""
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from readers import best, launcher_with_runs
+from bench.budget import Budget, Measured
+from bench.measuring import best
 
 from strawboss.recovery.commands import Command, ListPanes, ListSessions, ProcessInfo
 from strawboss.recovery.evidence import Clock
@@ -20,63 +20,41 @@ from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.tape.cases import open_fixture
 from strawboss.tape.world import World
 
-Measured = tuple[str, float, float, float]
-
 SOCKETS = (ListPanes, ListSessions, ProcessInfo)
 LAUNCHER = {"id": "boss", "name": "", "file": "/s/boss.jsonl", "cwd": "/w"}
 
 
+BUDGETS = (
+    IDLE_CALLS := Budget(
+        "idle check, 20 healthy runs", "socket calls", 0, "nothing is asked for runs that are noted"
+    ),
+    IDLE := Budget("idle check, 20 healthy runs, without the disk", "ms", 1.0, "one pass over the runs"),
+    MANY := Budget("busy check, 10 stranded runs", "pane lists", 1, "one list answers for all"),
+    ONE := Budget(
+        "busy check, 1 stranded run", "socket calls", 3, "one roster, one pane list, one process-info"
+    ),
+)
+
+
 def measure() -> list[Measured]:
     with tempfile.TemporaryDirectory() as folder:
-        return [*_idle(Path(folder)), *_old(Path(folder)), *_busy(Path(folder))]
+        return [*_idle(Path(folder)), *_busy(Path(folder))]
 
 
-def _idle(folder: Path) -> list[Measured]:
+def _idle(folder: Path) -> Iterator[Measured]:
     healthy = Driver(fixture(folder, runs(20, "active"), tracked=True))
     healthy.look()
     spent = healthy.cheapest()
-    return [
-        ("idle check, 20 runs (socket calls; one would be over)", sockets_of(healthy.asked), 1.0, 0.0),
-        ("idle check, 20 runs, without the disk (ms of CPU, against 1 ms)", spent * 1000, 1.0, 1.0),
-    ]
+    yield IDLE_CALLS.measured(sockets_of(healthy.asked))
+    yield IDLE.measured(spent * 1000)
 
 
-def _old(folder: Path) -> list[Measured]:
-    """The whole check, disk included, of a launcher whose runs have all reported."""
-    disk = launcher_with_runs(folder / "old", 1000)
-    old = Driver(fixture(folder, runs(1000, "waiting"), tracked=False, reported=True))
-    old.evidence = replace(old.evidence, known_runs=disk.runs())
-    old.look()
-
-    def check_with_disk() -> None:
-        old.evidence = replace(old.evidence, known_runs=disk.runs())
-        old.look()
-
-    activities = folder / "old" / "artifacts" / "subagent-activity"
-    bare = best(lambda: [entry.stat(follow_symlinks=False) for entry in os.scandir(activities)])
-    return [
-        (
-            "whole idle check, 1,000 old runs, against a scandir and stat (ms)",
-            best(check_with_disk) * 1000,
-            bare * 1000,
-            2.0,
-        )
-    ]
-
-
-def _busy(folder: Path) -> list[Measured]:
+def _busy(folder: Path) -> Iterator[Measured]:
     many, one = (Driver(fixture(folder, runs(count, "waiting"), tracked=False)) for count in (10, 1))
     many.look()
     one.look()
-    return [
-        ("busy check, 10 stranded (pane lists a look)", many.asked[ListPanes], 1.0, 1.0),
-        (
-            "busy check, 1 stranded (socket calls, against 1 list + 1 process-info + 1 roster)",
-            sockets_of(one.asked),
-            3.0,
-            1.0,
-        ),
-    ]
+    yield MANY.measured(many.asked[ListPanes])
+    yield ONE.measured(sockets_of(one.asked))
 
 
 class Driver:

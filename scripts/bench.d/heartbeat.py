@@ -1,34 +1,37 @@
-"""What a sweep of many heartbeats costs beside opening and parsing the same files."""
+"""The heartbeat contract: a sweep of many records."""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
+
+from bench.budget import Budget, Measured
+from bench.measuring import paired
 
 from strawboss.heartbeat.record import Beat
 from strawboss.heartbeat.sweep import sweep
 from strawboss.heartbeat.utc import utc_now
 
 RECORDS = 10_000
-ROUNDS = 5
-BUDGET = 2.0
+TIMES = 5
+BUDGETS = (
+    SWEEP := Budget(
+        f"sweep of {RECORDS:,} heartbeats",
+        "s",
+        2.0,
+        "reading and decoding each record once; the rest is judging it",
+        beside="open and json.loads of each, s",
+        times=True,
+    ),
+)
 
 
-def measure() -> list[tuple[str, float, float, float]]:
-    """Best of several rounds each, taken in turns: other work on the machine hits both alike."""
+def measure() -> list[Measured]:
     with tempfile.TemporaryDirectory() as folder:
         _write(Path(folder))
-        ours, bare = [], []
-        for _ in range(ROUNDS):
-            ours.append(_seconds(lambda: _judge(folder)))
-            bare.append(_seconds(lambda: _parse(folder)))
-    return [
-        (f"sweep of {RECORDS:,} heartbeats, against open and json.loads (s)", min(ours), min(bare), BUDGET)
-    ]
+        return [SWEEP.measured(*paired(lambda: _judge(folder), lambda: _parse(folder), TIMES))]
 
 
 def _write(folder: Path) -> None:
@@ -49,9 +52,3 @@ def _parse(folder: str) -> None:
     for entry in os.scandir(folder):
         with open(entry.path) as file:  # noqa: PTH123 - the bare loop, without pathlib's own cost
             json.loads(file.read())
-
-
-def _seconds(work: Callable[[], None]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start

@@ -1,14 +1,16 @@
-"""What the readers of `strawboss.runs` may cost (idle checks, a huge transcript, a huge session file)."""
+"""The readers of session files and run files: few runs, a huge transcript, a huge session file."""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from bench.budget import Budget, Measured
+from bench.measuring import best, seconds
 
 from strawboss.recovery.settings import Settings
 from strawboss.recovery.turn import turn_of
@@ -21,56 +23,76 @@ SESSION = "01a23392-c4f6-76a6-87c2-4d480b13177c"
 AT = "2026-12-01T21:47:48.472Z"
 LONG_AGO = 1_700_000_000
 
-Measured = tuple[str, float, float, float]
+BUDGETS = (
+    FEW := Budget(
+        "what 20 healthy runs cost on disk at a look",
+        "ms",
+        1.0,
+        "one stat of the folder; the transcript's last 512 bytes",
+    ),
+    FIRST := Budget(
+        "first read of a 200 MB transcript",
+        "s",
+        1 / 3,
+        "a search for the few kinds of lines that matter; only those are decoded",
+        beside="json.loads per line, s",
+        times=True,
+    ),
+    LATER := Budget(
+        "later look at it",
+        "kB read",
+        1.01,
+        "the new bytes, and 512 before them",
+        beside="the new bytes, kB",
+        times=True,
+    ),
+    HUGE_READ := Budget(
+        "cut verdict, 1 GB file, 9 MB last record", "MiB read", 40.0, "the last record, in growing pieces"
+    ),
+    HUGE_TIME := Budget(
+        "cut verdict, 1 GB file, 9 MB last record: time", "ms", 100.0, "decoding that record"
+    ),
+    LARGE_READ := Budget(
+        "cut verdict, 200 MB file, 3 MB last record", "MiB read", 8.0, "the last record, in growing pieces"
+    ),
+    LARGE_TIME := Budget(
+        "cut verdict, 200 MB file, 3 MB last record: time", "ms", 100.0, "decoding that record"
+    ),
+)
 
 
 def measure() -> list[Measured]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         return [
-            *_idle(root / "old", runs=1000),
-            *_idle_cpu(root / "few", runs=20),
+            FEW.measured(_few(root / "few", runs=20)),
             *_transcript(root / "transcript.jsonl", 200 * MIB),
-            *_cut_verdict(root / "huge.jsonl", "cut verdict, 1 GB file, 9 MB last record", GIB, 9 * MIB, 40),
-            *_cut_verdict(
-                root / "large.jsonl", "cut verdict, 200 MB file, 3 MB last record", 200 * MIB, 3 * MIB, 8
-            ),
+            *_cut_verdict(root / "huge.jsonl", GIB, 9 * MIB, (HUGE_READ, HUGE_TIME)),
+            *_cut_verdict(root / "large.jsonl", 200 * MIB, 3 * MIB, (LARGE_READ, LARGE_TIME)),
         ]
 
 
-def _idle(folder: Path, runs: int) -> Iterator[Measured]:
-    disk = launcher_with_runs(folder, runs)
-    activities = folder / "artifacts" / "subagent-activity"
-    assert len(disk.runs()) == runs
-    yield (
-        f"idle look at {runs} old runs, against a scandir and stat of them (ms)",
-        best(disk.runs) * 1000,
-        best(lambda: [entry.stat(follow_symlinks=False) for entry in os.scandir(activities)]) * 1000,
-        2.0,
-    )
-
-
-def _idle_cpu(folder: Path, runs: int) -> Iterator[Measured]:
+def _few(folder: Path, runs: int) -> float:
+    """Milliseconds."""
     disk = launcher_with_runs(folder, runs)
     assert len(disk.runs()) == runs
-    spent = best(lambda: (disk.runs(), disk.transcript()))
-    yield f"what {runs} healthy runs cost on disk at a look (ms of CPU, against 1 ms)", spent * 1000, 1.0, 1.0
+    return best(lambda: (disk.runs(), disk.transcript())) * 1000
 
 
 def _transcript(path: Path, size: int) -> Iterator[Measured]:
     _write_transcript(path, size)
     disk = _disk(path.parent, path)
-    ours, baseline = seconds(disk.transcript), seconds(lambda: _loads_each(path))
+    ours, beside = seconds(disk.transcript), seconds(lambda: _loads_each(path))
     assert len(disk.transcript().results) == 1
-    yield "first read of a 200 MB transcript, against json.loads per line (s)", ours, baseline, 1 / 3
+    yield FIRST.measured(ours, beside)
     with path.open("ab") as file:
         new = file.write(_line("message", message={"role": "user", "content": "x" * MIB}))
     with _counted_bytes() as read:
         disk.transcript()
-    yield "later look at it, against the new bytes (bytes)", read[0], new, 1.01
+    yield LATER.measured(read[0] / 1000, new / 1000)
 
 
-def _cut_verdict(path: Path, what: str, size: int, record: int, budget_mib: int) -> Iterator[Measured]:
+def _cut_verdict(path: Path, size: int, record: int, budgets: tuple[Budget, Budget]) -> Iterator[Measured]:
     _write_session(path, size, record)
     disk = _disk(path.parent, path)
 
@@ -80,8 +102,8 @@ def _cut_verdict(path: Path, what: str, size: int, record: int, budget_mib: int)
 
     with _counted_bytes() as read:
         verdict()
-    yield f"{what} (MiB read, against {budget_mib})", read[0] / MIB, budget_mib, 1.0
-    yield f"{what} (ms, against 100)", best(verdict, times=5) * 1000, 100.0, 1.0
+    yield budgets[0].measured(read[0] / MIB)
+    yield budgets[1].measured(best(verdict, times=5) * 1000)
 
 
 def launcher_with_runs(folder: Path, runs: int) -> Disk:
@@ -93,7 +115,7 @@ def launcher_with_runs(folder: Path, runs: int) -> Disk:
     transcript.write_bytes(_header() + _line("message", message={"role": "user", "content": "go"}))
     for number in range(runs):
         _write_run(folder, activities, scripts, f"{number:08x}")
-    for path in (*activities.iterdir(), *scripts.iterdir(), scripts, transcript):
+    for path in (*activities.iterdir(), *scripts.iterdir(), activities, scripts, transcript):
         os.utime(path, (LONG_AGO, LONG_AGO))
     return _disk(folder, transcript)
 
@@ -168,18 +190,6 @@ def _loads_each(path: Path) -> None:
     with path.open("rb") as file:
         for line in file:
             json.loads(line)
-
-
-def best(work: Callable[[], object], times: int = 30) -> float:
-    """The fastest of several runs, in seconds."""
-    return min(seconds(work) for _ in range(times))
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Of the processor: all files are in the page cache, and what else runs on the machine must not count."""
-    started = time.process_time()
-    work()
-    return time.process_time() - started
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What `strawboss status` may take: the whole command, for a user of many old launchers, and with a herdr that hangs."""
+"""`strawboss status`: the whole command, for a user of many old launchers, and with a herdr that hangs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from bench.budget import Budget, Measured
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from standins.herdr.listener import Listener, silent
@@ -20,17 +22,24 @@ from survey.home import Home
 from strawboss.recovery.conditions import is_unreported
 from strawboss.recovery.memory import RunReport
 
-Measured = tuple[str, float, float, float]
-
 LAUNCHERS, OLD_RUNS = 50, 1000
-WITH_PROCESS, LEFT_BEHIND = (
-    25,
-    5,
-)  # of the launchers: those that are looked at, and closed ones with a run of today
+# Of the launchers: those that are looked at, and closed ones with a run of today.
+WITH_PROCESS, LEFT_BEHIND = 25, 5
 MONTH = 30 * 86_400.0
 TIMES = 7
 REPORTED = is_unreported.no("reported: a subagent_result names its session file")
 HANGING = "hangs.sock"
+BUDGETS = (
+    QUICK := Budget(
+        f"status of {LAUNCHERS} launchers with {OLD_RUNS:,} old runs each, on the clock",
+        "ms",
+        300.0,
+        "starting the command; one small file for each launcher with a process",
+    ),
+    HANGS := Budget(
+        "what a herdr that hangs adds to it, on the clock", "ms", 1000.0, "the wait for its answer"
+    ),
+)
 
 
 def measure() -> list[Measured]:
@@ -51,13 +60,12 @@ def measure() -> list[Measured]:
 
 
 def _measured(home: Home) -> Iterator[Measured]:
-    what = f"status of {LAUNCHERS} launchers with {OLD_RUNS:,} old runs each"
     quick = seconds(home) * 1000
-    yield f"{what} (ms, against 300)", quick, 300.0, 1.0
+    yield QUICK.measured(quick)
     hanging = Listener(home.directory / HANGING, silent)
     slow = seconds(home, HERDR_SOCKET_PATH=str(hanging.path)) * 1000
     hanging.stop()
-    yield "what a herdr that hangs adds to it (ms, against 1,000)", slow - quick, 1000.0, 1.0
+    yield HANGS.measured(max(0.0, slow - quick))
 
 
 def seconds(home: Home, **environment: str) -> float:

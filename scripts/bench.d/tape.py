@@ -1,4 +1,4 @@
-"""What the tape costs: bytes of a quiet hour, time of a quiet look and of one that finds something new; its reading."""
+"""The tape: a quiet hour, a busy look, and reading it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import os
 import socket
 import tempfile
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from checks import SOCKETS, Driver, Measured, fixture, runs
+from bench.budget import Budget, Measured
+from bench.measuring import best, difference, paired
+from checks import SOCKETS, Driver, fixture, runs
 from readers import launcher_with_runs
 
 from strawboss.recovery.commands import Command, FindForks, ReadRun, ReadRuns, ReadTail, ReadTranscript
@@ -30,6 +31,29 @@ from strawboss.tape.writer import Tape
 HOUR = 240  # looks
 TIMES = 200
 LAUNCHERS, OLD_RUNS = 50, 1000
+BUDGETS = (
+    BYTES := Budget(
+        "a quiet hour on tape, 20 runs", "bytes", 2000, "a number of milliseconds and a newline for each look"
+    ),
+    TIME := Budget(
+        "a quiet hour on tape, 20 runs: time", "ms", 20.0, "opening, writing and closing a file for each look"
+    ),
+    BUSY := Budget(
+        "busy look with its tape, 20 stranded runs",
+        "ms",
+        1.05,
+        "finding what changed, and one line of JSON before each effect",
+        beside="the same look without, ms",
+        times=True,
+    ),
+    LAST := Budget(
+        f"last looks of {LAUNCHERS} launchers, {OLD_RUNS:,} old runs each",
+        "ms",
+        300.0,
+        "decoding one small file a launcher",
+    ),
+    READ := Budget(f"a tape of {TIMES} busy looks read", "ms", 1000.0, "decoding its lines"),
+)
 
 
 def measure() -> list[Measured]:
@@ -37,47 +61,35 @@ def measure() -> list[Measured]:
         return [*_quiet(Path(folder)), *_busy(Path(folder)), *_reading(Path(folder))]
 
 
-def _quiet(folder: Path) -> list[Measured]:
-    taped = Taped(folder, "quiet", fixture(folder, runs(20, "waiting"), tracked=True))
+def _quiet(folder: Path) -> Iterator[Measured]:
+    path = fixture(folder, runs(20, "waiting"), tracked=True)
+    plain, taped = Taped(folder, "", path), Taped(folder, "quiet", path)
     for _ in range(20):
+        plain.look()
         taped.look()
     before = taped.size()
-    for _ in range(HOUR):
-        taped.look()
-    return [
-        ("tape of a quiet hour, 20 runs (bytes, against 2,000)", float(taped.size() - before), 2000.0, 1.0)
-    ]
+    more = difference(taped.look, plain.look, HOUR)
+    yield BYTES.measured(float(taped.size() - before))
+    yield TIME.measured(more * HOUR * 1000)
 
 
-def _busy(folder: Path) -> list[Measured]:
-    """Twenty stranded runs, each look with news, and with the reads and calls as they are made."""
+def _busy(folder: Path) -> Iterator[Measured]:
+    """Each look with news, and with the reads and calls as they are made."""
     outside, path = Outside(folder), fixture(folder, runs(20, "waiting"), tracked=False)
     plain, taped = Taped(folder, "", path, outside), Taped(folder, "busy", path, outside)
-    pairs = [(_milliseconds(plain.news_and_look), _milliseconds(taped.news_and_look)) for _ in range(TIMES)]
-    ours, bare = (sorted(times)[TIMES // 4] for times in zip(*((b, a) for a, b in pairs), strict=True))
-    return [("busy look with its tape, against one without (ms)", ours, bare, 1.05)]
+    ours, bare = paired(taped.news_and_look, plain.news_and_look, TIMES)
+    yield BUSY.measured(ours * 1000, bare * 1000)
 
 
-def _reading(folder: Path) -> list[Measured]:
+def _reading(folder: Path) -> Iterator[Measured]:
     old = Taped(folder, "old", fixture(folder, runs(OLD_RUNS, "waiting"), tracked=False, reported=True))
     old.look()
     for number in range(LAUNCHERS - 1):
         (folder / "tapes" / f"copy{number}").mkdir()
         for file in (folder / "tapes" / "old").iterdir():
             os.link(file, folder / "tapes" / f"copy{number}" / file.name)
-    looks = min(_milliseconds(lambda: sum(1 for _ in last_looks(folder / "tapes"))) for _ in range(5))
-    explained = min(
-        _milliseconds(lambda: sum(1 for _ in read_session(folder / "tapes" / "busy"))) for _ in range(5)
-    )
-    return [
-        (
-            f"last looks of {LAUNCHERS} launchers, {OLD_RUNS:,} old runs each (ms, against 300 ms)",
-            looks,
-            300.0,
-            1.0,
-        ),
-        (f"a tape of {TIMES} busy looks read (ms, against 1 s)", explained, 1000.0, 1.0),
-    ]
+    yield LAST.measured(best(lambda: list(last_looks(folder / "tapes")), 5) * 1000)
+    yield READ.measured(best(lambda: list(read_session(folder / "tapes" / "busy")), 5) * 1000)
 
 
 class Taped(Driver):
@@ -128,12 +140,6 @@ class Taped(Driver):
 
 def _fail(why: str) -> None:
     raise AssertionError(why)
-
-
-def _milliseconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
 
 
 class Outside:

@@ -1,5 +1,4 @@
-"""The wake-up protocol: checkout and selection beside the same statements sent raw, a wake-up beside a store that has
-grown, and a look at a thousand agents."""
+"""The wake-up protocol: its store, a wake-up in a store that has grown, a command's output, a look at all agents."""
 
 from __future__ import annotations
 
@@ -11,12 +10,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
+from bench.budget import Budget, Measured
+from bench.measuring import best, paired
 from sqlalchemy import event, insert
 
 from strawboss.heartbeat.record import Beat
-from strawboss.system.json_files import write_json
+from strawboss.system.json_files import encode
 from strawboss.system.process_identity import ProcessIdentity, identify
 from strawboss.wakeup import selection
 from strawboss.wakeup.abandoned import host
@@ -30,36 +32,75 @@ from strawboss.wakeup.store.checkout import Lease
 from strawboss.wakeup.store.database import Database, open_database
 from strawboss.wakeup.store.tasks import NewTask
 
-CHECKOUTS = 300
+AGENTS = 10_000
+CHECKOUTS, AT_A_TIME = 600, 20
 AVAILABLE = 5_000
-STORED = (1_000, 100_000)
-REPEATS = 7
-SAID_MIB = 512
-AGENTS = 1000
-LOOK_BUDGET_SECONDS = 0.5
+FEW_STORED, MANY_STORED = 1_000, 100_000
+SAID_MIB = 256
+ROUNDS = 15
+TAKEN = "SELECT count(*) FROM tasks WHERE status = 'in_progress'"
 Statement = tuple[str, tuple[object, ...]]
+BUDGETS = (
+    CHECKOUT := Budget(
+        "checkout of a task",
+        "µs",
+        3.0,
+        "a connection from the pool, a transaction, two statements put together and bound",
+        beside="its statements sent raw, µs",
+        times=True,
+    ),
+    CHECK_ALL := Budget(
+        f"--check-all over {AGENTS:,} agents", "s", 1.0, "reading and judging each agent's record"
+    ),
+    SELECTION := Budget(
+        f"selection from {AVAILABLE:,} available tasks",
+        "ms",
+        2.0,
+        "the store sorts what is available; 32 of them are read",
+        beside="its statements sent raw, ms",
+        times=True,
+    ),
+    STORED := Budget(
+        f"a wake-up with {MANY_STORED:,} tasks stored",
+        "ms",
+        1.15,
+        "an index leads to the tasks that have not ended",
+        beside=f"with {FEW_STORED:,}, ms",
+        times=True,
+    ),
+    UNBROKEN := Budget(
+        f"a command's output without newlines, {SAID_MIB} MiB, on the clock",
+        "s",
+        3.0,
+        "reading it from the pipe; a line that is too long is dropped as it comes",
+        beside="cat into cat, s",
+        times=True,
+    ),
+)
 
 
-def measure() -> list[tuple[str, float, float, float]]:
-    """(what, our seconds, baseline seconds, budget as a ratio of the two)."""
-    return [
-        checkout_beside_raw(),
-        selection_beside_raw(),
-        wake_up_in_a_large_store(),
-        output_without_newlines(),
-        look_at_a_thousand_agents(),
-    ]
+def measure() -> list[Measured]:
+    return [_checkout(), _check_all(), _selection(), _stored(), _unbroken()]
 
 
-def checkout_beside_raw() -> tuple[str, float, float, float]:
+def _checkout() -> Measured:
     with _home() as directory:
         database = open_database()
         first, *ids = _fill(database, 2 * CHECKOUTS + 1)
-        statements = _statements(database, first)
-        ours = _timed(lambda: [_take(database, task) for task in ids[:CHECKOUTS]])
-        raw = _timed(lambda: _take_raw(directory / "store.sqlite", statements, first, ids[CHECKOUTS:]))
+        statements = _recorded(database, lambda: _take(database, first))
+        raw = _raw(directory)
+        ours, beside = iter(ids[:CHECKOUTS]), iter(ids[CHECKOUTS:])
+        spent, bare = paired(
+            lambda: [_take(database, task) for task in islice(ours, AT_A_TIME)],
+            lambda: [_take_raw(raw, statements, first, task) for task in islice(beside, AT_A_TIME)],
+            CHECKOUTS // AT_A_TIME,
+        )
+        assert raw.execute(TAKEN).fetchone()[0] == 2 * CHECKOUTS + 1, (
+            "the raw statements did not take every task"
+        )
+        raw.close()
         database.close()
-    return f"{CHECKOUTS} checkouts beside the same statements sent raw", ours, raw, 12.0
+    return CHECKOUT.measured(spent / AT_A_TIME * 1e6, bare / AT_A_TIME * 1e6)
 
 
 def _fill(database: Database, count: int) -> list[str]:
@@ -75,25 +116,22 @@ def _take(database: Database, task: str) -> None:
     assert isinstance(got, Lease)
 
 
-def _take_raw(file: Path, statements: list[Statement], recorded: str, ids: list[str]) -> None:
-    """The very statements that a checkout sends, over one bare connection."""
-    connection = sqlite3.connect(file, isolation_level=None)
+def _raw(directory: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(directory / "store.sqlite", isolation_level=None)
     connection.execute("PRAGMA synchronous=NORMAL")
-    for task in ids:
-        for sql, parameters in statements:
-            connection.execute(sql, [task if value == recorded else value for value in parameters])
-        connection.execute("COMMIT")
-    taken = connection.execute("SELECT count(*) FROM tasks WHERE status = 'in_progress'").fetchone()[0]
-    connection.close()
-    assert taken == 2 * len(ids) + 1, "the raw statements did not take every task"
+    return connection
 
 
-def _statements(database: Database, task: str) -> list[Statement]:
-    """What one checkout sends, from BEGIN on."""
-    return [("BEGIN IMMEDIATE", ()), *_recorded(database, lambda: _take(database, task))]
+def _take_raw(raw: sqlite3.Connection, statements: list[Statement], recorded: str, task: str) -> None:
+    """The very statements that a checkout sends, over one bare connection."""
+    raw.execute("BEGIN IMMEDIATE")
+    for sql, parameters in statements:
+        raw.execute(sql, [task if value == recorded else value for value in parameters])
+    raw.execute("COMMIT")
 
 
 def _recorded(database: Database, work: Callable[[], object]) -> list[Statement]:
+    """What it sends after BEGIN."""
     sent: list[Statement] = []
 
     def note(_: object, __: object, sql: str, parameters: tuple[object, ...], *___: object) -> None:
@@ -105,53 +143,70 @@ def _recorded(database: Database, work: Callable[[], object]) -> list[Statement]
     return [one for one in sent if not one[0].startswith("BEGIN")]
 
 
-def selection_beside_raw() -> tuple[str, float, float, float]:
-    """Steps 3 and 4, from the question to the best task, beside that question over one bare connection."""
+def _check_all() -> Measured:
+    with _home():
+        agents = _agents()
+        database = open_database()
+        me = identify(os.getpid())
+        assert me is not None
+        _wake_all(database, agents, me)
+        check_all(agents[:1], database, 180.0)
+        spent = best(lambda: check_all(agents, database, 180.0), 3)
+        database.close()
+    return CHECK_ALL.measured(spent)
+
+
+def _selection() -> Measured:
     with _home() as directory:
         database = open_database()
         _fill(database, AVAILABLE)
-        asked = _recorded(database, lambda: _select(database))
-        sql, parameters = next(one for one in asked if "OVER" in one[0])
-        connection = sqlite3.connect(directory / "store.sqlite", isolation_level=None)
-        ours = _best(lambda: _select(database))
-        raw = _best(lambda: connection.execute(sql, parameters).fetchall())
-        connection.close()
+        statements, raw = _recorded(database, lambda: _select(database)), _raw(directory)
+        spent, bare = paired(lambda: _select(database), lambda: _select_raw(raw, statements), ROUNDS)
+        raw.close()
         database.close()
-    return f"a selection over {AVAILABLE:,} available tasks beside its statement sent raw", ours, raw, 2.0
+    return SELECTION.measured(spent * 1000, bare * 1000)
 
 
 def _select(database: Database) -> None:
     with database.write() as connection:
         available.block_worn_out(connection, time.time())
         count, found = available.available(connection, "writer", ["words"], time.time())
-    best = selection.ranked(found, {"words": 3}, 50_000, time.time())[0]
-    assert (count, best.task.title) == (AVAILABLE, "task 0")
+    first = selection.ranked(found, {"words": 3}, 50_000, time.time())[0]
+    assert (count, first.task.title) == (AVAILABLE, "task 0")
 
 
-def wake_up_in_a_large_store() -> tuple[str, float, float, float]:
+def _select_raw(raw: sqlite3.Connection, statements: list[Statement]) -> None:
+    raw.execute("BEGIN IMMEDIATE")
+    for sql, parameters in statements:
+        raw.execute(sql, parameters).fetchall()
+    raw.execute("COMMIT")
+
+
+def _stored() -> Measured:
     """A whole wake-up that does one task, in a store with many that were done before, beside one with few."""
-    few, many = map(_wake_up_after, STORED)
-    what = f"a wake-up with {STORED[1]:,} tasks stored beside one with {STORED[0]:,}"
-    return what, many, few, 1.5
+    with _wake_up_after(FEW_STORED) as few, _wake_up_after(MANY_STORED) as many:
+        spent, bare = paired(many, few, ROUNDS)
+    return STORED.measured(spent * 1000, bare * 1000)
 
 
-def _wake_up_after(stored: int) -> float:
-    with _home():
+@contextmanager
+def _wake_up_after(stored: int) -> Iterator[Callable[[], None]]:
+    with _home() as directory:
         database = open_database()
         _fill_with_the_past(database, stored)
         agent = Agent("writer", command=["true"])
         registry = Registry(Path(os.environ["STRAWBOSS_AGENTS"]), (agent,))
 
         def wake_up() -> None:
+            os.environ["STRAWBOSS_STATE_DIR"] = str(directory)
             _fill(database, 1)
             with woken(agent, registry, database, Rhythm(60.0, 180.0)) as context:
                 rows = run_cycle(context, lambda _: None)
             assert [row.status for row in rows] == ["done"] * 10
 
         wake_up()
-        taken = _best(wake_up)
+        yield wake_up
         database.close()
-    return taken
 
 
 def _fill_with_the_past(database: Database, count: int) -> None:
@@ -178,49 +233,26 @@ def _fill_with_the_past(database: Database, count: int) -> None:
         connection.execute(insert(schema.messages), [{"task": one, **said} for one in ids])
 
 
-def output_without_newlines() -> tuple[str, float, float, float]:
-    """A command that says very much in one line, beside what `cat` takes to carry that through a pipe."""
+def _unbroken() -> Measured:
     with _home() as directory:
         said = directory / "said"
         with said.open("wb") as file:
             file.writelines(b"x" * (1 << 20) for _ in range(SAID_MIB))
-        order = Order(
-            ("cat", str(said)),
-            {"prompt": ""},
-            directory,
-            dict(os.environ),
-            directory / "o" / "x.log",
-            600,
-            "cycle-x",
-        )
-
-        def ours() -> None:
-            assert execute(order, lambda _: None, lambda _: None).succeeded
-            order.output.unlink()
-
+        log = directory / "o" / "x.log"
+        order = Order(("cat", str(said)), {"prompt": ""}, directory, dict(os.environ), log, 600, "cycle-x")
         raw = f"cat {said} | cat > /dev/null"
-        times = _best(ours), _best(lambda: subprocess.run(raw, shell=True, check=True))
-    return f"{SAID_MIB} MiB of output without a newline beside cat", *times, 3.0
+        spent, bare = paired(
+            lambda: _execute(order), lambda: subprocess.run(raw, shell=True, check=True), 5, time.perf_counter
+        )
+    return UNBROKEN.measured(spent, bare)
 
 
-def _best(work: Callable[[], object]) -> float:
-    return min(_timed(work) for _ in range(REPEATS))
+def _execute(order: Order) -> None:
+    assert execute(order, lambda _: None, lambda _: None).succeeded
+    order.output.unlink()
 
 
-def look_at_a_thousand_agents() -> tuple[str, float, float, float]:
-    with _home():
-        agents = _thousand_agents()
-        database = open_database()
-        me = identify(os.getpid())
-        assert me is not None
-        _wake_all(database, agents, me)
-        check_all(agents[:1], database, 180.0)
-        ours = _timed(lambda: check_all(agents, database, 180.0))
-        database.close()
-    return f"--check-all over {AGENTS} agents beside {LOOK_BUDGET_SECONDS} s", ours, LOOK_BUDGET_SECONDS, 1.0
-
-
-def _thousand_agents() -> tuple[Agent, ...]:
+def _agents() -> tuple[Agent, ...]:
     file = Path(os.environ["STRAWBOSS_AGENTS"])
     lines = (f"  - {{name: agent-{number}, command: cat, budget: 50000}}\n" for number in range(AGENTS))
     file.write_text("agents:\n" + "".join(lines))
@@ -232,13 +264,9 @@ def _wake_all(database: Database, agents: tuple[Agent, ...], me: ProcessIdentity
         for agent in agents:
             cycle = cycles.begin(connection, agent.name, host(), me, None, time.time())
             beat = Beat(agent.slug, "strawboss", "implementing", "at work", extra={"cycle": cycle.id})
-            write_json(record_file(agent), beat.content(datetime.now(UTC)))
-
-
-def _timed(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+            record = record_file(agent)
+            record.parent.mkdir(parents=True)
+            record.write_bytes(encode(beat.content(datetime.now(UTC))))  # write_json waits for the disk
 
 
 @contextmanager
@@ -254,8 +282,3 @@ def _home() -> Iterator[Path]:
         finally:
             os.environ.clear()
             os.environ.update(before)
-
-
-if __name__ == "__main__":
-    for what, ours, baseline, budget in measure():
-        print(f"{what}: {ours:.3f} s, {baseline:.3f} s, {ours / baseline:.2f} of {budget}")
