@@ -8,8 +8,8 @@ from pathlib import Path
 from strawboss.cli.main import COMMANDS
 from strawboss.config import OVERRIDES, load_config
 from strawboss.recovery.again import MOST_TIMES
-from strawboss.recovery.messages import times
 from strawboss.recovery.settings import LOOK_SECONDS
+from strawboss.recovery.wording import times
 
 README = Path(__file__).parents[1] / "README.md"
 

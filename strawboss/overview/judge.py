@@ -10,11 +10,11 @@ from strawboss.overview.seen import Seen, Watch
 from strawboss.recovery.evidence import KeyEntry, Launcher, Transcript
 from strawboss.recovery.keys import CONTINUED, GAVE_UP, LOST, NUDGED, RESUMED, RunKeys, fold
 from strawboss.recovery.memory import RunReport
-from strawboss.recovery.messages import exactly
 from strawboss.recovery.nudge.machine import DONE as ASKED
 from strawboss.recovery.restored.conditions import has_never_ended
 from strawboss.recovery.restored.machine import DONE as HANDED_OVER
 from strawboss.recovery.verdict import Unknown
+from strawboss.recovery.wording import exactly
 
 DAY_SECONDS = 86_400.0
 WEEK_SECONDS = 7 * DAY_SECONDS

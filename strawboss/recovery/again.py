@@ -10,6 +10,7 @@ from strawboss.recovery.keys import WARNED
 from strawboss.recovery.known import Known
 from strawboss.recovery.settings import Beyond
 from strawboss.recovery.verdict import Named
+from strawboss.recovery.wording import times
 
 MOST_TIMES = 3  # one task is handed over, whatever the ids of its runs; the next time a person is warned
 
@@ -21,7 +22,7 @@ def why_left_to_a_person(facts: Facts) -> str:
     if facts.times_recovered == 0:
         return ""
     if facts.times_recovered >= MOST_TIMES:
-        return f"this task has been resumed {messages.times(MOST_TIMES)}"
+        return f"this task has been resumed {times(MOST_TIMES)}"
     if facts.settings.resumed is not Beyond.RECOVER:
         return "it was recovered before, and `resumed: recover` in the config is what has that done again"
     return ""

@@ -8,13 +8,14 @@ from typing import Any
 from strawboss.recovery import messages
 from strawboss.recovery.commands import Command, Notify, WriteKey
 from strawboss.recovery.known import Known
+from strawboss.recovery.wording import iso
 
 Asks = Generator[Command, Any, bool]
 
 
 def write_key(known: Known, key: str, run: str, **data: str) -> Asks:
     """Whether the key is durable. Where it is not, nothing may follow, and one warning says so."""
-    answer = yield WriteKey(key, run, {**data, "at": messages.iso(known.now.wall)})
+    answer = yield WriteKey(key, run, {**data, "at": iso(known.now.wall)})
     if answer is True:
         known.keys[key, run] = known.keys.get((key, run), 0) + 1
         return True

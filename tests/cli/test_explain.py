@@ -18,8 +18,8 @@ from recovery.given import LAUNCHER, RUN, SECONDS, now
 from tape.taping import Taped
 
 from strawboss.cli.main import main
-from strawboss.recovery.messages import iso
 from strawboss.recovery.settings import LOOK_SECONDS
+from strawboss.recovery.wording import iso
 from strawboss.tape.shapes import Explained
 
 ROOT = Path(__file__).parents[2] / "fixtures" / "recorded" / "restart"

@@ -11,8 +11,8 @@ from recovery.given import FILE, LAUNCHER, RUN, key
 from strawboss.overview.announcement import Situation, news, situation
 from strawboss.overview.judge import view
 from strawboss.overview.seen import Seen, Watch
-from strawboss.recovery.messages import iso
 from strawboss.recovery.verdict import Unknown
+from strawboss.recovery.wording import iso
 
 QUIET = Situation(frozenset(), frozenset(), frozenset(), is_pending=False)
 THREE = frozenset({("boss", "a", 1.0), ("boss", "b", 2.0), ("other", "a", 3.0)})

@@ -11,9 +11,9 @@ from strawboss.overview.judge import DAY_SECONDS, RELOAD, WEEK_SECONDS, duration
 from strawboss.overview.seen import Seen, Watch
 from strawboss.recovery.evidence import KeyEntry, Resume, Transcript
 from strawboss.recovery.memory import RunReport
-from strawboss.recovery.messages import iso
 from strawboss.recovery.restored.conditions import has_never_ended
 from strawboss.recovery.verdict import Named, Unknown
+from strawboss.recovery.wording import iso
 
 NOW = SECONDS + 1000
 BACK = "cd /w && pi --session boss"

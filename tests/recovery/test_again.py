@@ -30,9 +30,9 @@ from strawboss.recovery.again import MOST_TIMES
 from strawboss.recovery.commands import TellLauncher, WriteKey
 from strawboss.recovery.conditions import is_a_new_stranding
 from strawboss.recovery.evidence import Process, Resume, RunFiles, Transcript
-from strawboss.recovery.messages import times as spelled
 from strawboss.recovery.settings import Beyond, Settings
 from strawboss.recovery.verdict import Answer, Unknown
+from strawboss.recovery.wording import times as spelled
 
 RESUME_PATH = SCRIPT_PATH.replace(f"{RUN}.sh", "resume-1.sh")
 NO_LAUNCH = Unknown("its only script resumes another run's session file")

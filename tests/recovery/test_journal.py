@@ -7,7 +7,7 @@ from recovery.given import now
 
 from strawboss.recovery import commands as c
 from strawboss.recovery.commands import SendIntercom, WriteKey
-from strawboss.recovery.messages import iso
+from strawboss.recovery.wording import iso
 
 
 def test_without_its_key_nothing_follows_and_one_warning_is_given() -> None:

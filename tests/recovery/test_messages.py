@@ -11,8 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strawboss.recovery import messages as m
+from strawboss.recovery import messages as shared
+from strawboss.recovery import wording
 from strawboss.recovery.handover import Handover, LostRun, WorktreeHandover
+from strawboss.recovery.lost import messages as lost
+from strawboss.recovery.nudge import messages as nudge
+from strawboss.recovery.restored import messages as restored
 
 GOLDEN = Path(__file__).parent / "golden"
 LOOK, STEP = "2026-01-01T00:10:00Z", "2026-01-01T00:00:00.000Z"
@@ -23,8 +27,8 @@ def file(run: str) -> str:
     return f"/s/t_{run}-1-2-3.jsonl"
 
 
-CUT_OFF = m.cut_text(LOOK, ZETA, file(ZETA), STEP, ("bash", "bash", "weird\ntool"))
-GENERIC = m.follow_up(LOOK, ETA, file(ETA), STEP)
+CUT_OFF = restored.cut_text(LOOK, ZETA, file(ZETA), STEP, ("bash", "bash", "weird\ntool"))
+GENERIC = restored.follow_up(LOOK, ETA, file(ETA), STEP)
 RESUMED = (
     Handover(ZETA, "Zeta", file(ZETA), STEP, CUT_OFF, mid_turn=True),
     Handover(ETA, "Eta", file(ETA), STEP, GENERIC, auto_exit=False),
@@ -51,43 +55,51 @@ NOT_TOLD = Handover(
 AT_REST = Handover(IOTA, "Iota", file(IOTA), "", "", worktree=WorktreeHandover("w3:p1"))
 
 TEXTS = {
-    "report-request": m.report_request(LOOK, "boss", "The Boss", ZETA, file(ZETA), STEP),
-    "report-request-nameless": m.report_request(LOOK, "boss", "", ZETA, file(ZETA), "soon"),
+    "report-request": nudge.report_request(LOOK, "boss", "The Boss", ZETA, file(ZETA), STEP),
+    "report-request-nameless": nudge.report_request(LOOK, "boss", "", ZETA, file(ZETA), "soon"),
     "follow-up": GENERIC,
     "cut": CUT_OFF,
-    "cut-without-call": m.cut_text(LOOK, ZETA, file(ZETA), STEP, ()),
-    "cut-worktree": m.with_address(m.cut_text(LOOK, DELTA, file(DELTA), STEP, ("bash",)), "boss", "The Boss"),
-    "resume-one": m.resume_message(RESUMED[:1], LOOK),
-    "resume-all": m.resume_message((*RESUMED, TOLD, NOT_TOLD), LOOK),
-    "resume-worktree-at-rest": m.resume_message((AT_REST,), LOOK),
-    "nudged": m.nudged("Zeta", ZETA),
-    "nudge-failed": m.nudge_failed("Zeta", ZETA, file(ZETA), "the target is offline"),
-    "step-failed": m.step_failed("Zeta", ZETA, file(ZETA), "its restored pane w1:p3 stays open"),
-    "tell-failed": m.tell_failed([("Zeta", file(ZETA)), ("Eta", file(ETA))], "refused"),
-    "taken-back": m.taken_back_given_up("Zeta", ZETA, file(ZETA), "herdr lists no pane w1:p3"),
-    "lost-one": m.lost([LostRun(ZETA, "Zeta", file(ZETA), "its pane w1:p3 holds no pi")]),
-    "lost-two": m.lost(
+    "cut-without-call": restored.cut_text(LOOK, ZETA, file(ZETA), STEP, ()),
+    "cut-worktree": restored.with_address(
+        restored.cut_text(LOOK, DELTA, file(DELTA), STEP, ("bash",)), "boss", "The Boss"
+    ),
+    "resume-one": restored.resume_message(RESUMED[:1], LOOK),
+    "resume-all": restored.resume_message((*RESUMED, TOLD, NOT_TOLD), LOOK),
+    "resume-worktree-at-rest": restored.resume_message((AT_REST,), LOOK),
+    "nudged": nudge.nudged("Zeta", ZETA),
+    "nudge-failed": nudge.nudge_failed("Zeta", ZETA, file(ZETA), "the target is offline"),
+    "step-failed": restored.step_failed("Zeta", ZETA, file(ZETA), "its restored pane w1:p3 stays open"),
+    "tell-failed": restored.tell_failed([("Zeta", file(ZETA)), ("Eta", file(ETA))], "refused"),
+    "taken-back": restored.taken_back_given_up("Zeta", ZETA, file(ZETA), "herdr lists no pane w1:p3"),
+    "lost-one": lost.lost([LostRun(ZETA, "Zeta", file(ZETA), "its pane w1:p3 holds no pi")]),
+    "lost-two": lost.lost(
         [
             LostRun(ZETA, "Zeta", file(ZETA), "herdr lists no pane of it"),
             LostRun(ETA, "Eta", file(ETA), "herdr lists no pane of it", "/w/tree"),
         ]
     ),
-    "stranded-again": m.stranded_again(
-        "Zeta", ZETA, file(ZETA), "it was recovered before", m.in_its_pane("w2:p1")
+    "stranded-again": shared.stranded_again(
+        "Zeta", ZETA, file(ZETA), "it was recovered before", restored.in_its_pane("w2:p1")
     ),
-    "stranded-again-resumed": m.stranded_again(
-        "Zeta", ZETA, file(ZETA), "it was recovered before", m.close_and_resume("w1:p3", "Zeta", file(ZETA))
+    "stranded-again-resumed": shared.stranded_again(
+        "Zeta",
+        ZETA,
+        file(ZETA),
+        "it was recovered before",
+        restored.close_and_resume("w1:p3", "Zeta", file(ZETA)),
     ),
-    "stranded-again-finished": m.stranded_again(
-        "Zeta", ZETA, file(ZETA), "it was recovered before", m.ask_by_hand("w1:p3")
+    "stranded-again-finished": shared.stranded_again(
+        "Zeta", ZETA, file(ZETA), "it was recovered before", nudge.ask_by_hand("w1:p3")
     ),
-    "two-pi": m.two_pi("Zeta", ZETA, "w1:p3"),
-    "torn-keys": m.torn_keys([ZETA, ETA], "/s/boss.jsonl"),
-    "nudge-unsure": m.nudge_unsure("Zeta", ZETA, file(ZETA), "the connection was lost"),
-    "resume-lost": m.resume_message([Handover(ZETA, "Zeta", file(ZETA), LOOK, "Go on.", lost=True)], LOOK),
-    "key-missing": m.key_missing("closing", "Zeta", ZETA, file(ZETA)),
-    "key-missing-nudged": m.key_missing("nudged", "Zeta", ZETA, file(ZETA)),
-    "second-pi": m.second_pi("panes w1:p1, w1:p9 are all on it"),
+    "two-pi": restored.two_pi("Zeta", ZETA, "w1:p3"),
+    "torn-keys": shared.torn_keys([ZETA, ETA], "/s/boss.jsonl"),
+    "nudge-unsure": nudge.nudge_unsure("Zeta", ZETA, file(ZETA), "the connection was lost"),
+    "resume-lost": restored.resume_message(
+        [Handover(ZETA, "Zeta", file(ZETA), LOOK, "Go on.", lost=True)], LOOK
+    ),
+    "key-missing": shared.key_missing("closing", "Zeta", ZETA, file(ZETA)),
+    "key-missing-nudged": shared.key_missing("nudged", "Zeta", ZETA, file(ZETA)),
+    "second-pi": shared.second_pi("panes w1:p1, w1:p9 are all on it"),
 }
 
 
@@ -127,12 +139,12 @@ def test_the_message_gives_each_resumable_run_its_exact_arguments() -> None:
 
 
 def test_a_worktree_run_is_never_given_arguments_to_resume() -> None:
-    assert calls_in(m.resume_message((TOLD, NOT_TOLD, AT_REST), LOOK)) == []
-    assert "Do not call subagent_resume" in m.resume_message((TOLD,), LOOK)
+    assert calls_in(restored.resume_message((TOLD, NOT_TOLD, AT_REST), LOOK)) == []
+    assert "Do not call subagent_resume" in restored.resume_message((TOLD,), LOOK)
 
 
 def test_a_child_that_was_told_is_waited_for_and_its_pane_is_not_to_be_visited() -> None:
-    text = m.resume_message((TOLD,), LOOK)
+    text = restored.resume_message((TOLD,), LOOK)
     assert "not idle, wait for its report over intercom" in text
     assert "continue it in its pane" not in text
     assert '"w2:p1"' in text
@@ -141,7 +153,7 @@ def test_a_child_that_was_told_is_waited_for_and_its_pane_is_not_to_be_visited()
 
 
 def test_a_child_that_was_not_told_has_its_reason_and_its_pane() -> None:
-    text = m.resume_message((NOT_TOLD,), LOOK)
+    text = restored.resume_message((NOT_TOLD,), LOOK)
     assert "no single session of the roster" in text
     assert "continue it in its pane" in text
     assert "branch" not in text  # a workflow run may have none
@@ -163,8 +175,8 @@ def test_a_child_that_was_not_told_has_its_reason_and_its_pane() -> None:
     ],
 )
 def test_only_plain_tool_names_are_quoted(name: str, shown: str) -> None:
-    assert m.tool(name) == shown
-    assert f"({shown})" in m.cut_text(LOOK, ZETA, file(ZETA), STEP, (name,))
+    assert wording.tool(name) == shown
+    assert f"({shown})" in restored.cut_text(LOOK, ZETA, file(ZETA), STEP, (name,))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +192,7 @@ def test_only_plain_tool_names_are_quoted(name: str, shown: str) -> None:
     ],
 )
 def test_the_time_is_an_iso_time_or_unknown(at: str, shown: str) -> None:
-    assert m.step_time(at) == shown
+    assert wording.step_time(at) == shown
 
 
 @pytest.mark.parametrize(
@@ -188,7 +200,7 @@ def test_the_time_is_an_iso_time_or_unknown(at: str, shown: str) -> None:
     [(0.0, "1970-01-01T00:00:00Z"), (1e300, "an unknown time"), (float("nan"), "an unknown time")],
 )
 def test_a_time_no_calendar_has_is_unknown(wall: float, text: str) -> None:
-    assert m.iso(wall) == text
+    assert wording.iso(wall) == text
 
 
 HOSTILE = st.one_of(
@@ -206,18 +218,22 @@ HOSTILE = st.one_of(
     ),
 )
 SAYING: dict[str, Callable[[str], str]] = {
-    "a name in the message": lambda text: m.resume_message((Handover(ZETA, text, "/s", STEP, "t"),), LOOK),
-    "a path in the message": lambda text: m.resume_message((Handover(ZETA, "n", text, STEP, "t"),), LOOK),
-    "a follow-up": lambda text: m.resume_message((Handover(ZETA, "n", "/s", STEP, text),), LOOK),
-    "a place": lambda text: m.resume_message(
+    "a name in the message": lambda text: restored.resume_message(
+        (Handover(ZETA, text, "/s", STEP, "t"),), LOOK
+    ),
+    "a path in the message": lambda text: restored.resume_message(
+        (Handover(ZETA, "n", text, STEP, "t"),), LOOK
+    ),
+    "a follow-up": lambda text: restored.resume_message((Handover(ZETA, "n", "/s", STEP, text),), LOOK),
+    "a place": lambda text: restored.resume_message(
         (Handover(ZETA, text, text, text, "t", worktree=WorktreeHandover(text, text, text, why_not=text)),),
         LOOK,
     ),
-    "the launcher's name": lambda text: m.report_request(LOOK, text, text, ZETA, text, text),
-    "a reason": lambda text: m.nudge_failed(text, ZETA, text, text),
-    "a failed step": lambda text: m.step_failed(text, ZETA, text, text),
-    "a lost run": lambda text: m.lost([LostRun(ZETA, text, text, text, text)]),
-    "a second pi": m.second_pi,
+    "the launcher's name": lambda text: nudge.report_request(LOOK, text, text, ZETA, text, text),
+    "a reason": lambda text: nudge.nudge_failed(text, ZETA, text, text),
+    "a failed step": lambda text: restored.step_failed(text, ZETA, text, text),
+    "a lost run": lambda text: lost.lost([LostRun(ZETA, text, text, text, text)]),
+    "a second pi": shared.second_pi,
 }
 
 
@@ -234,13 +250,13 @@ def test_hostile_text_adds_no_line_and_nothing_unprintable(say: Callable[[str], 
 def test_what_is_to_be_passed_on_comes_out_of_the_message_as_it_went_in(
     name: str, path: str, text: str
 ) -> None:
-    [call] = calls_in(m.resume_message((Handover(ZETA, name, path, STEP, text),), LOOK))
+    [call] = calls_in(restored.resume_message((Handover(ZETA, name, path, STEP, text),), LOOK))
     assert (call["sessionPath"], call["message"]) == (path, text)
-    assert len(str(call["name"])) <= m.NAME_LIMIT
+    assert len(str(call["name"])) <= wording.NAME_LIMIT
 
 
 @given(HOSTILE)
 def test_a_quoted_name_is_one_capped_json_string(name: str) -> None:
-    decoded = json.loads(m.quoted(name))
-    assert len(decoded) <= m.NAME_LIMIT
+    decoded = json.loads(wording.quoted(name))
+    assert len(decoded) <= wording.NAME_LIMIT
     assert "\n" not in decoded

@@ -13,7 +13,7 @@ from runs.written import entry, header, key, text
 from tape.taping import Taped
 
 from strawboss.recovery.commands import ClosePane, Outcome, Result, SendIntercom, TellLauncher
-from strawboss.recovery.messages import iso
+from strawboss.recovery.wording import iso
 from strawboss.tape.history import Event, history_of
 from strawboss.tape.last import last_look
 

@@ -29,9 +29,9 @@ from strawboss.recovery.commands import (
     WriteKey,
 )
 from strawboss.recovery.memory import RunReport
-from strawboss.recovery.messages import iso
 from strawboss.recovery.restored.numbers import GONE_SECONDS, LAST_MISS
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
+from strawboss.recovery.wording import iso
 from strawboss.tape.door import open_looks
 from strawboss.tape.moment import open_recording
 from strawboss.tape.play import Summary, Told, play, summarize

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strawboss.recovery import messages
 from strawboss.recovery.commands import Notify
 from strawboss.recovery.evidence import Worktree
 from strawboss.recovery.facts import Facts
@@ -12,6 +11,7 @@ from strawboss.recovery.handover import LostRun
 from strawboss.recovery.journal import write_key
 from strawboss.recovery.keys import CLAIM, LOST
 from strawboss.recovery.known import Commands, Known
+from strawboss.recovery.lost import messages
 from strawboss.recovery.lost.conditions import what_is_left
 from strawboss.recovery.lost.machine import NAME, Event, step
 from strawboss.recovery.proof import Finding, Stage

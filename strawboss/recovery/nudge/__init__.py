@@ -1,7 +1,7 @@
 """The nudge: a child that has finished in its own pane, and whose launcher forgot it, is asked for its report, once.
 
 `conditions` says when, `machine` is the table, `numbers` the numbers of looks, `ask` writes the key and sends the message
-(its words are in `recovery/messages.py`). A new condition is a function in `conditions`, put into one of the groups
+(its words are in `messages`). A new condition is a function in `conditions`, put into one of the groups
 there by what it costs to answer.
 """
 

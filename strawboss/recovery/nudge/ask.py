@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from strawboss.recovery import messages
 from strawboss.recovery.again import warn_of_stranding, why_left_to_a_person
 from strawboss.recovery.commands import Notify, Outcome, Result, SendIntercom
 from strawboss.recovery.evidence import Activity
@@ -12,11 +11,13 @@ from strawboss.recovery.facts import Facts
 from strawboss.recovery.journal import write_key
 from strawboss.recovery.keys import NUDGED, UNNUDGED
 from strawboss.recovery.known import Commands, Known
+from strawboss.recovery.nudge import messages
 from strawboss.recovery.nudge.conditions import CONDITIONS, who_is_found
 from strawboss.recovery.nudge.machine import NAME, Event, step
 from strawboss.recovery.proof import Finding, Stage
 from strawboss.recovery.recheck import look_again
 from strawboss.recovery.verdict import Named, Verdict, first_obstacle
+from strawboss.recovery.wording import iso
 
 SAME_CHILD = Named("nudge.it_is_the_child_that_was_found", "it is the child that was found")
 
@@ -90,5 +91,5 @@ def _take_back(known: Known, run: str, why: Verdict) -> Commands:
 def _request(known: Known, run: str) -> str:
     facts = known.facts[run]
     ended = facts.activity.updated_at if isinstance(facts.activity, Activity) else known.now.wall
-    at, name = messages.iso(known.now.wall), facts.launcher_name
-    return messages.report_request(at, known.launcher.id, name, run, facts.session_file, messages.iso(ended))
+    at, name = iso(known.now.wall), facts.launcher_name
+    return messages.report_request(at, known.launcher.id, name, run, facts.session_file, iso(ended))

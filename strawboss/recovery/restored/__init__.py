@@ -3,8 +3,8 @@
 `conditions` says when, `machine` is the table, `numbers` what decides in it. The road after the proof: `close` (the
 key, the proof once more, the pane), or `worktree` (the pane stays, a child that was cut off is told to go on); then
 `tell` (one message to the launcher, `resumed` once it is taken). `go_on` goes on with what an earlier look or process
-began, `fail` records a step that failed, `give_up` says what must be said when nothing can be done. The words are in
-`recovery/messages.py`; whether the last turn was cut is judged in `recovery/turn.py`.
+began, `fail` records a step that failed, `say_given_up` says what must be said when nothing can be done. The words are in
+`messages`; whether the last turn was cut is judged in `recovery/turn.py`.
 """
 
 from strawboss.recovery.known import Commands, Known
@@ -12,8 +12,8 @@ from strawboss.recovery.machine import Machine
 from strawboss.recovery.recheck import with_witnesses
 from strawboss.recovery.restored import conditions, machine, numbers
 from strawboss.recovery.restored.close import recover_found
-from strawboss.recovery.restored.give_up import say_given_up
 from strawboss.recovery.restored.go_on import go_on
+from strawboss.recovery.restored.say_given_up import say_given_up
 from strawboss.recovery.restored.tell import tell_launcher
 
 

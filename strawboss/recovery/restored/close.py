@@ -6,7 +6,6 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
-from strawboss.recovery import messages
 from strawboss.recovery.again import warn_of_stranding, why_left_to_a_person
 from strawboss.recovery.commands import (
     ClosePane,
@@ -24,6 +23,7 @@ from strawboss.recovery.keys import CLOSING, UNCLOSED
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.proof import Finding, Stage
 from strawboss.recovery.recheck import look_again
+from strawboss.recovery.restored import messages
 from strawboss.recovery.restored.conditions import CONDITIONS, terminal_is_gone, where_it_is_found
 from strawboss.recovery.restored.fail import fail
 from strawboss.recovery.restored.last_turn import read_turn, text_for

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from strawboss.recovery import messages
 from strawboss.recovery.commands import Notify
 from strawboss.recovery.journal import write_key
 from strawboss.recovery.keys import GAVE_UP
 from strawboss.recovery.known import Commands, Known
+from strawboss.recovery.restored import messages
 from strawboss.recovery.restored.machine import NAME, Event, step
 from strawboss.recovery.verdict import Named
 

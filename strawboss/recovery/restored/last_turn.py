@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from strawboss.recovery import messages
 from strawboss.recovery.commands import Command, ReadTail
 from strawboss.recovery.known import Known
+from strawboss.recovery.restored import messages
 from strawboss.recovery.turn import Turn, turn_of
+from strawboss.recovery.wording import iso
 
 
 def read_turn(known: Known, run: str) -> Generator[Command, Any, Turn]:
@@ -18,7 +19,7 @@ def read_turn(known: Known, run: str) -> Generator[Command, Any, Turn]:
 
 
 def text_for(known: Known, run: str, turn: Turn) -> str:
-    at, file = messages.iso(known.now.wall), known.facts[run].session_file
+    at, file = iso(known.now.wall), known.facts[run].session_file
     if turn.was_cut:
         return messages.cut_text(at, run, file, turn.at, turn.calls)
     return messages.follow_up(at, run, file, turn.at)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from strawboss.recovery import messages
 from strawboss.recovery.commands import (
     ListPanes,
     Notify,
@@ -22,11 +21,13 @@ from strawboss.recovery.journal import write_key
 from strawboss.recovery.keys import RESUMED
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.proof import Found
+from strawboss.recovery.restored import messages
 from strawboss.recovery.restored.conditions import TO_GO_ON
 from strawboss.recovery.restored.fail import fail, give_up
 from strawboss.recovery.restored.machine import NAME, Event, State, step
 from strawboss.recovery.restored.numbers import PUTS
 from strawboss.recovery.verdict import Unknown, first_obstacle
+from strawboss.recovery.wording import iso
 
 
 def tell_launcher(known: Known) -> Commands:
@@ -70,7 +71,7 @@ def _may_be_told(known: Known, run: str) -> bool:
 
 def _message(known: Known, runs: Sequence[str]) -> TellLauncher:
     handovers = [handover for run in runs if (handover := known.runs[run].handing.handover) is not None]
-    at = messages.iso(known.now.wall)
+    at = iso(known.now.wall)
     name = f"straw-boss-{int(known.now.wall * 1000)}-{runs[0]}"
     return TellLauncher(name, tuple(runs), messages.resume_message(handovers, at))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from strawboss.recovery import messages
 from strawboss.recovery.commands import Command, Outcome, Result, SendIntercom
 from strawboss.recovery.conditions import has_a_session, launcher_is_reachable, session_is_idle
 from strawboss.recovery.evidence import Worktree
@@ -16,6 +15,7 @@ from strawboss.recovery.keys import CONTINUED
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.proof import Finding
 from strawboss.recovery.recheck import look_again
+from strawboss.recovery.restored import messages
 from strawboss.recovery.restored.conditions import CONDITIONS
 from strawboss.recovery.restored.last_turn import read_turn, text_for
 from strawboss.recovery.restored.machine import Event, step

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from strawboss.recovery import messages
 from strawboss.recovery.commands import Notify
 from strawboss.recovery.facts import is_pi
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.memory import NEW
 from strawboss.recovery.proof import Stage
+from strawboss.recovery.restored import messages
 from strawboss.recovery.restored.conditions import pane_is_plain
 from strawboss.recovery.restored.machine import NAME
 from strawboss.recovery.verdict import Unknown, Verdict

@@ -1,0 +1,26 @@
+"""What a person is told of runs that did not come back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strawboss.recovery.handover import LostRun
+from strawboss.recovery.wording import exactly, quoted, reason, resume_by_hand
+
+
+def lost(runs: Sequence[LostRun]) -> str:
+    """One warning for all runs of a look, with what is there now and the call to make."""
+    what = "One run was" if len(runs) == 1 else f"{len(runs)} runs were"
+    there = "; ".join(f"run {one.run} {quoted(one.name)}: {reason(one.there)}" for one in runs)
+    resumable = [(one.name, one.session_file) for one in runs if not one.worktree]
+    kept = [one for one in runs if one.worktree]
+    by_hand = [resume_by_hand(resumable)] if resumable else []
+    by_hand += [
+        f"Go on with run {one.run} by hand in its worktree {exactly(one.worktree)}, with `pi --session` and its "
+        f"session file {exactly(one.session_file)}"
+        for one in kept
+    ]
+    return (
+        f"{what} running and did not come back, with no pane to act on ({there}). {'. '.join(by_hand)}. "
+        "`lost: recover` in the config has that done."
+    )
