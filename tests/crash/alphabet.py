@@ -7,7 +7,13 @@ from collections.abc import Mapping
 Alphabet = Mapping[str, tuple[str, ...]]
 
 OUTCOMES = ("done", "failed", "done, reply lost", "not done, reply lost")
-PANES = ("script", "plain new", "plain same", "shell", "gone", "script new", "plain newer", "unknown")
+# `stored`: a bare shell whose pane still names the session.
+PANES = (
+    *("script", "plain new", "plain same", "shell", "gone"),
+    *("script new", "plain newer", "stored new", "unknown"),
+)
+# Of a worktree run for which something was done; no terminal comes back.
+AFTER_HANDING = ("plain new", "plain newer", "shell last", "gone", "unknown")
 AFTER_CLOSE = ("gone", "shell last", "unknown")
 ACTIVITIES = ("waiting", "active", "starting", "done")
 # `busy`: it is at work, whatever herdr's status says. `elsewhere`: the roster knows it in another pane.
@@ -15,6 +21,12 @@ ROSTER = ("idle", "busy", "absent", "elsewhere")
 # `stopped`: a call without a result in a reply that ended with the word `stop`.
 TAILS = ("cut", "ended", "stopped")
 CUT = frozenset({"cut", "stopped"})
+# Which processes of this machine may be on its session: one that names it; a pi that says nothing of its session.
+HOLDERS = ("nobody", "named", "silent")
+# The pi that was seen running it, by pid, start and boot.
+PIS = ("gone", "alive")
+# What the launcher's file says of how a run was resumed.
+CHAINS = ("whole", "missing", "doubled")
 # Since the look before: another last step, the same said again.
 GROWN = "grown"
 REWRITTEN = "rewritten"
@@ -39,11 +51,19 @@ STRANDED: Alphabet = {
     "processes": ("known",),
     "fork": ("none",),
 }
+UNHELD: Alphabet = {
+    **{name: STRANDED[name] for name in ("registry", "transcript", "result", "files", "fork")},
+    "roster": ("absent",),
+    "holders": ("nobody",),
+    "pi": ("gone",),
+}
 WANTED: Mapping[str, Alphabet] = {
     "ask": {**STRANDED, "activity": ("waiting",), "roster": ("idle",), "tail": TAILS},
     "close": {**STRANDED, "roster": ("idle", "absent"), "tail": TAILS},
     "continue": {**STRANDED, "roster": ("idle",), "tail": tuple(CUT)},
-    "lost": {name: STRANDED[name] for name in ("registry", "transcript", "result", "files")},
+    "lost": {**UNHELD, "holders": ("nobody", "silent")},
+    "claim": {**UNHELD, "tail": TAILS},
+    "tell of a claim": {**UNHELD, "tail": TAILS},
 }
 
 # What three looks merge, because the core is told the same or the world is left the same: phases that are not `waiting`,
@@ -59,6 +79,8 @@ MERGED: Alphabet = {
     "transcript": ("whole", "unknown"),
     "session": ("idle", "busy", "compacting"),
     "pane": ("script", "script new", "plain new", "plain same", "shell", "shell last", "gone", "unknown"),
+    "pi": ("gone",),
+    "holders": ("nobody", "silent", "unknown"),
     "key": ("done", "failed", "done, reply lost"),
     "close": ("done", "failed", "done, reply lost", "not done, reply lost"),
     "send": ("done", "failed", "done, reply lost"),
@@ -66,6 +88,27 @@ MERGED: Alphabet = {
 }
 # From where one more miss gives up; what moves within a look is left to three looks.
 TIRED: Alphabet = {**MERGED, "moves": ("nothing",)}
+# From where the restored case has given up: what is left of it, and who may hold its session.
+LOST: Alphabet = {
+    **TIRED,
+    "activity": ("active",),
+    "pane": ("gone", "shell", "stored new", "plain new", "script", "unknown"),
+    "roster": ("absent", "idle", "unknown"),
+    "tail": ("stopped", GROWN, "unknown"),
+    "holders": (*HOLDERS, "unknown"),
+    "pi": (*PIS, "unknown"),
+}
+# A run that was recovered before, and is stranded or at work again.
+AGAIN: Alphabet = {
+    **MERGED,
+    "activity": ("waiting", "active"),
+    "pane": ("script", "plain new", "plain newer", "plain same", "gone", "unknown"),
+    "moves": ("nothing", "result", "pane", "tail"),
+}
+AGAIN_IN_ITS_WORKTREE: Alphabet = {
+    **AGAIN,
+    "pane": AFTER_HANDING,
+}
 # The check on that follows every path of two looks to its end; what moves within a look is left to three looks.
 UNMERGED: Alphabet = {
     "roster": ("idle", "busy", "absent", "unknown"),

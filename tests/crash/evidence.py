@@ -6,12 +6,15 @@ from strawboss.recovery.evidence import (
     Activity,
     Clock,
     Entry,
+    Identity,
+    KeyEntry,
     Launcher,
     LaunchScript,
     Pane,
     Peer,
     Policy,
     Process,
+    Resume,
     RunFiles,
     Tail,
     Worktree,
@@ -45,17 +48,33 @@ def session_id(run: str) -> str:
     return f"session-of-{run}"
 
 
-def files(run: str, kind: str, surface: str, *, ended: bool | Unknown = False) -> RunFiles:
+def files(run: str, kind: str, surface: str, *, ended: bool | Unknown = False, resumes: str = "") -> RunFiles:
+    """`resumes`: whose session file it goes on with, if another run's."""
     script = LaunchScript(
         script_path(run),
         "zeta",
-        session_file(run),
+        session_file(resumes or run),
         surface,
         auto_exit=True,
         persistent=kind == "persistent",
     )
+    policy = Policy("public", persistent=False)
+    if resumes:
+        return RunFiles(Unknown("it was resumed"), ended, policy, resume_script=script)
     worktree = Worktree("active", surface, "/w/tree", "zeta") if kind == "worktree" else None
-    return RunFiles(script, ended, Policy("public", persistent=False), worktree)
+    return RunFiles(script, ended, policy, worktree)
+
+
+def resume(run: str, resumes: str, at: int) -> Resume:
+    """`at`: its place in the launcher's file."""
+    return Resume(run, session_file(resumes), script_path(run), at)
+
+
+def seen(run: str, terminal: str, surface: str, *, notes_pi: bool = True) -> KeyEntry:
+    """`notes_pi`: an older version noted none."""
+    pi = identity(run)
+    noted = {"pid": str(pi.pid), "started": repr(pi.started), "boot": pi.boot} if notes_pi else {}
+    return KeyEntry("seen", run, {"terminal": terminal, "pane": surface, **noted})
 
 
 def activity(phase: str, written: int = 0) -> Activity:
@@ -63,10 +82,19 @@ def activity(phase: str, written: int = 0) -> Activity:
     return Activity(phase, LAST_EVENT.get(phase, "tool_start"), WALL - 60 + 0.001 * written)
 
 
+def pid(run: str) -> int:
+    """That of the pi that runs it."""
+    return 500 + int(run, 16) % 499
+
+
+def identity(run: str) -> Identity:
+    return Identity(pid(run), 1000.0, "boot")
+
+
 def child_processes(run: str) -> tuple[Process, ...]:
     return (
         Process(50, name="bash", argv=("bash", script_path(run))),
-        Process(51, name="pi", argv=("pi",)),
+        Process(pid(run), name="pi", argv=("pi",)),
     )
 
 
@@ -91,5 +119,5 @@ def tail(run: str, stands: str, steps: int = 0) -> Tail:
     return Tail(session_id(run), (asked, answer))
 
 
-def child_peer(run: str, pane: str, status: str = "idle") -> Peer:
-    return Peer(session_id(run), 51, status, epoch="e2", pane=pane, located=True)
+def child_peer(run: str, pane: str, status: str = "idle", *, resumes: str = "") -> Peer:
+    return Peer(session_id(resumes or run), pid(run), status, epoch="e2", pane=pane, located=True)

@@ -44,6 +44,7 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     "broker hear": (*_LOST, "empty", "error"),
     "disk look": (*ERRNOS, "EIO"),
     "disk read": (*ERRNOS, "torn"),
+    "machine list": ERRNOS,
     "state look": ERRNOS,  # of the process's own directory, when a session starts
 }
 

@@ -37,7 +37,8 @@ class Truth:
 
     `occupant` of its pane: child | restored | person | shell | nobody | unknown. `doubts`: evidence that this look
     asked for and did not get, or never asked for. `at_work`: who says that somebody is at work on the child, whatever
-    herdr's status says. `forked`: its session goes on in another file.
+    herdr's status says. `forked`: its session goes on in another file. `stranding`: the terminal of its pane, where a new
+    one is a new stranding. `again`: why a run that was recovered before is not to be recovered once more.
     """
 
     kind: str  # ordinary | worktree | persistent
@@ -47,6 +48,8 @@ class Truth:
     doubts: tuple[str, ...] = ()
     at_work: str = ""
     forked: bool = False
+    stranding: str = ""
+    again: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Record:
     `warned`, `said`: warnings in this session start of a give-up, and which of those that no key records;
     `ever_warned`: of a give-up, in any. `asked_keys`: keys the look under way has asked for; `sure_keys`: those of them
     that it knows to be written; `key_warnings`: which unconfirmed keys were warned of in this session start.
+    `continued_in`, `told_in`: the strandings in which that was done.
     """
 
     keys: tuple[KeyEntry, ...] = ()
@@ -70,6 +74,8 @@ class Record:
     asked_keys: frozenset[str] = frozenset()
     sure_keys: frozenset[str] = frozenset()
     key_warnings: frozenset[str] = frozenset()
+    continued_in: frozenset[str] = frozenset()
+    told_in: frozenset[str] = frozenset()
 
     def has(self, key: str) -> bool:
         return any(entry.key == key for entry in self.keys)
@@ -88,8 +94,24 @@ class Record:
         return next((entry.key for entry in reversed(self.keys) if entry.key in keys), None)
 
     @property
+    def continuing(self) -> bool:
+        """Whether it is to be told to go on, and its launcher is not told of it yet."""
+        return self._last_of("continued", "resumed") == "continued"
+
+    @property
+    def claimed(self) -> bool:
+        """Whether it is noted as lost, to be handed over."""
+        return any(entry.key == "lost" and "then" in entry.data for entry in self.keys)
+
+    @property
     def ended(self) -> bool:
-        return self.has("resumed") or self.has("gaveUp") or self.nudged
+        handed = self.has("resumed") and not self.continuing
+        return handed or self.has("gaveUp") or self.nudged
+
+    @property
+    def handed_in(self) -> frozenset[str]:
+        """The strandings after which a key says that its launcher was told; "" where it names none."""
+        return frozenset(str(key.data.get("terminal", "")) for key in self.keys if key.key == "resumed")
 
     @property
     def warned_back(self) -> bool:
@@ -117,15 +139,11 @@ def key_before_closing(record: Record, truth: Truth) -> str | None:
 
 
 def key_before_continuing(record: Record, truth: Truth) -> str | None:
-    return (
-        None
-        if record.has("continued")
-        else "the child is told to go on before its continued key is in the file"
-    )
+    return None if record.continuing else "the child is told to go on before its continued key is in the file"
 
 
 def key_before_telling(record: Record, truth: Truth) -> str | None:
-    if truth.kind == "worktree" or record.closing:
+    if truth.kind == "worktree" or record.closing or record.claimed:
         return None
     return "the launcher is told to resume a run without a closing key in the file"
 
@@ -143,11 +161,12 @@ def closed_once(record: Record, truth: Truth) -> str | None:
 
 
 def continued_once(record: Record, truth: Truth) -> str | None:
-    return None if not record.continued else "the child is told to go on a second time"
+    return None if truth.stranding not in record.continued_in else "the child is told to go on a second time"
 
 
 def told_once(record: Record, truth: Truth) -> str | None:
-    return None if not record.told + record.queued else "a second message tells the launcher to resume it"
+    again = record.queued or truth.stranding in record.told_in
+    return None if not again else "a second message tells the launcher to resume it"
 
 
 def evidence_is_whole(record: Record, truth: Truth) -> str | None:
@@ -168,6 +187,10 @@ def not_forked(record: Record, truth: Truth) -> str | None:
     return "acts although its session goes on in another file" if truth.forked else None
 
 
+def may_be_recovered_again(record: Record, truth: Truth) -> str | None:
+    return f"acts although {truth.again}" if truth.again else None
+
+
 def nobody_when_lost(record: Record, truth: Truth) -> str | None:
     if truth.occupant in {"nobody", "shell", "unknown"}:
         return None
@@ -176,6 +199,10 @@ def nobody_when_lost(record: Record, truth: Truth) -> str | None:
 
 def only_ordinary_panes(record: Record, truth: Truth) -> str | None:
     return None if truth.kind == "ordinary" else f"closes the pane of a {truth.kind} run"
+
+
+def only_ordinary_claims(record: Record, truth: Truth) -> str | None:
+    return None if truth.kind == "ordinary" else f"has a {truth.kind} run resumed"
 
 
 def only_restored_panes(record: Record, truth: Truth) -> str | None:
@@ -202,12 +229,19 @@ def unreported_when_told(record: Record, truth: Truth) -> str | None:
     return "tells the launcher of a run that has reported" if truth.reported else None
 
 
+def nothing_speaks_against_telling(record: Record, truth: Truth) -> str | None:
+    """Of a run whose pane is closed, nobody else is asked."""
+    return f"tells the launcher to resume it although {', '.join(truth.doubts)}" if truth.doubts else None
+
+
 def one_warning(record: Record, truth: Truth) -> str | None:
     return None if not record.warned else "a second warning for one run in one session start"
 
 
 def no_warning_after_the_last(record: Record, truth: Truth) -> str | None:
-    settled = record.ever_warned and (record.nudged or record.has("gaveUp") or record.has("lost"))
+    settled = record.ever_warned and (
+        record.nudged or any(record.has(key) for key in ("gaveUp", "lost", "warned"))
+    )
     if settled and not record.asked_keys & RECORDS:
         return "warns again of a give-up that was recorded"
     return None
@@ -222,6 +256,7 @@ UNDISPUTED: tuple[tuple[str, Check], ...] = (
     ("I5", evidence_is_whole),
     ("I5", nobody_is_at_work),
     ("I5", not_forked),
+    ("I5", may_be_recovered_again),
 )
 # Which checks each act must pass. I3 (same evidence, same decision) and I4 (it converges) are about whole looks and
 # histories: `search.py` and `simulator.py` check them. I8 is `is_no_typing`.
@@ -249,10 +284,13 @@ INVARIANTS: Mapping[str, tuple[tuple[str, Check], ...]] = {
         ("I1", key_before_telling),
         ("I2", told_once),
         ("I5", unreported_when_told),
+        ("I5", nothing_speaks_against_telling),
+        ("I5", may_be_recovered_again),
         ("I5", pane_before_telling),
     ),
     "resumed": (("I1", message_before_resumed),),
     "lost": (("I5", evidence_is_whole), ("I5", not_forked), ("I5", nobody_when_lost)),
+    "claim": (*UNDISPUTED, ("I5", nobody_when_lost), ("I5", only_ordinary_claims)),
     "give up": (("I7", one_warning), ("I7", no_warning_after_the_last), ("I7", recorded_before_warned)),
 }
 
@@ -271,6 +309,18 @@ def is_no_typing(command: Command) -> None:
         raise BrokenInvariantError("I8", f"{type(command).__name__} is no command of the core")
 
 
+def sent(record: Record, act: str, stranding: str) -> Record:
+    """The record after a message to the child."""
+    if act == "ask":
+        return replace(record, asked=record.asked + 1)
+    return replace(record, continued=record.continued + 1, continued_in=record.continued_in | {stranding})
+
+
+def taken(record: Record, stranding: str) -> Record:
+    """The record after the session has taken the message about it."""
+    return replace(record, told=record.told + 1, told_in=record.told_in | {stranding})
+
+
 def undone(record: Record) -> None:
     """I4, after a look that lived to its end: a nudge whose key it wrote has left or is taken back."""
     if "nudged" in record.sure_keys and not record.asked and "unnudged" not in record.asked_keys:
@@ -279,12 +329,18 @@ def undone(record: Record) -> None:
 
 def has_converged(record: Record, truth: Truth) -> None:
     """I4, after the fair continuation: done, given up or untouched, and nothing half done."""
-    if truth.tracked or truth.reported or record.ended:
+    if truth.tracked or truth.reported:
+        return
+    if truth.kind == "worktree" and record.told > len(record.handed_in):
+        raise BrokenInvariantError("I4", "the launcher was told once more and no key says so")
+    if record.ended:
         return
     if record.closing:
         raise BrokenInvariantError("I4", "its closing key is neither followed up nor taken back")
     if record.closed and truth.occupant in {"nobody", "shell"} and not record.warned_back:
         raise BrokenInvariantError("I4", "its pane is closed and nobody was told")
+    if record.claimed and not record.told and not truth.doubts and truth.occupant in {"nobody", "shell"}:
+        raise BrokenInvariantError("I4", "it is noted as lost and to be resumed, and nobody was told")
     if record.told or record.queued:
         raise BrokenInvariantError("I4", "the launcher was told and no key says so")
     if record.continued or record.has("continued"):

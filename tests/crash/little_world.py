@@ -30,13 +30,19 @@ from strawboss.intercom.address import UnixSocket
 from strawboss.intercom.client import Intercom
 from strawboss.intercom.connection import Line, LostError
 from strawboss.intercom.framing import Decoder, encode
+from strawboss.machine.seen import Seen
 from strawboss.pi.link import ExtensionGoneError, Link
-from strawboss.recovery.evidence import Launcher
+from strawboss.recovery.evidence import Identity, Launcher
 from strawboss.recovery.memory import Look
+from strawboss.recovery.settings import Beyond
 from strawboss.resident import process, session
 from strawboss.resident.launcher import resolver
 
 CRASH, RESTART, WORKTREE = "crash of the launcher", "restart of herdr", "restart with a worktree"
+# With `resumed: recover` and `lost: recover`: a worktree run handed over before, and one whose pane herdr forgets.
+AGAIN, LOST = "second restart with a worktree", "restart of a herdr that forgets the pane"
+IN_A_WORKTREE = frozenset({WORKTREE, AGAIN})
+CONFIGS = {AGAIN: Config(resumed=Beyond.RECOVER), LOST: Config(lost=Beyond.RECOVER)}
 PANE, LAUNCHERS_PANE, RESUMED_PANE = "w1:p3", "w1:p1", "w1:p7"
 LAUNCHER_PID, CHILD_PID = 3_999_999, 4_000_000
 WALL = 1_796_161_700.0
@@ -81,6 +87,7 @@ class Disk:
     """The files of one launcher and one run, reached over a symbolic link as a person's moved home is."""
 
     def __init__(self, directory: Path, kind: str) -> None:
+        self._keys_before = 0
         real = directory / "real"
         self.artifacts = real / "artifacts" / SESSION
         for folder in ("subagent-activity", "subagent-scripts", "worktree-runs"):
@@ -99,8 +106,10 @@ class Disk:
         )
         self.write_script()
         self.says("active")
-        if kind == WORKTREE:
+        if kind in IN_A_WORKTREE:
             self.write_manifest("active")
+        if kind == AGAIN:
+            self.was_handed_over("term_0")
 
     def write_script(self, **environment: str) -> None:
         self.script.write_text(script(RUN, str(self.child), surface=PANE, **environment))
@@ -117,6 +126,14 @@ class Disk:
         file.write_text(json.dumps(activity(RUN, phase=phase, latestEvent=event)))
         settle(file)
 
+    def was_handed_over(self, terminal: str) -> None:
+        details = {"id": "before", "runs": [RUN]}
+        self.append(
+            entry("custom_message", customType="straw-boss", content="", display=True, details=details)
+        )
+        self.append(key(resumed=RUN, terminal=terminal))
+        self._keys_before = 1
+
     def ends_its_turn(self) -> None:
         with self.child.open("ab") as file:
             file.write(text(message("assistant", content=[], stopReason="stop")))
@@ -125,10 +142,13 @@ class Disk:
         with self.launcher.open("ab") as file:
             file.write(text(record))
 
+    def notes_its_pi(self) -> bool:
+        return '"pid"' in self.launcher.read_text()
+
     def keys(self) -> list[str]:
-        """The names of the run's keys, in order."""
+        """The names of the keys that this stranding has, in order."""
         entries = [json.loads(line) for line in self.launcher.read_text().splitlines()]
-        return [next(iter(one["data"])) for one in entries if one["type"] == "custom"]
+        return [next(iter(one["data"])) for one in entries if one["type"] == "custom"][self._keys_before :]
 
 
 class World:
@@ -165,13 +185,18 @@ class World:
     def strand(self) -> None:
         """The launcher's process ends and comes back; herdr too, where it restarts."""
         self.stranded = True
-        self.was_noted = self.disk.keys().count("seen") > 0
+        self.was_noted = self.disk.keys().count("seen") > 0 and (
+            self.kind != LOST or self.disk.notes_its_pi()
+        )
         self.tracked.clear()
         child = self.herdr.panes[PANE]
         child["agent_status"] = "idle"
         if self.kind == CRASH:
             self.disk.ends_its_turn()
             self.disk.says("waiting")
+        elif self.kind == LOST:
+            del self.herdr.panes[PANE], self.herdr.foreground[PANE]
+            self.broker.rules.left("child")
         else:
             child["terminal_id"] = "term_3"
             self.herdr.foreground[PANE] = [_process("pi")]
@@ -210,7 +235,8 @@ class World:
             ("strawboss.resident.process.write_whole", lambda _, line: self.pi.hear(line)),
             ("strawboss.resident.process.Link", functools.partial(Link, clock=self.clock.monotonic)),
             ("strawboss.resident.process._watching_for_the_end", nullcontext),
-            ("strawboss.resident.process.load_config", lambda *_: Config()),
+            ("strawboss.resident.process.load_config", lambda *_: CONFIGS.get(self.kind, Config())),
+            ("strawboss.machine.processes.proc", Machine(self)),
             ("strawboss.resident.session.herdr_of", self._herdr_client),
             ("strawboss.resident.session.intercom_of", self._intercom_client),
             ("strawboss.intercom.client.connect", lambda *_: self.broker.connect()),
@@ -258,7 +284,7 @@ class World:
             "ask": "nudged" in keys,
             "close": [one for one in keys if one in ("closing", "unclosed")][-1:] == ["closing"],
             "continue": "continued" in keys,
-            "tell": self.kind == WORKTREE or "closing" in keys,
+            "tell": self.kind in IN_A_WORKTREE or "closing" in keys or (self.kind == LOST and "lost" in keys),
         }
         if not written[act]:
             self.wrong.append(f"{act} before its key is in the session file")
@@ -513,6 +539,34 @@ def pane(pane_id: str, session_file: Path, terminal: str) -> dict[str, Any]:
 
 def _process(name: str, *argv: str) -> dict[str, Any]:
     return {"pid": CHILD_PID + (name != "pi"), "name": name, "argv": list(argv or (name,))}
+
+
+# -- the machine ---------------------------------------------------------------------------------------------------
+
+
+class Machine:
+    """Its processes: what runs in the panes. As `strawboss.machine.proc` tells them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def processes(self) -> Iterator[Seen]:
+        self._may_fail()
+        for told in self._running():
+            yield Seen(told["pid"], told["name"], mine=True, argv=tuple(told["argv"]))
+
+    def identify(self, pid: int) -> Identity | None:
+        self._may_fail()
+        return Identity(pid, 1000.0, "boot") if any(told["pid"] == pid for told in self._running()) else None
+
+    def _running(self) -> list[dict[str, Any]]:
+        panes = self._world.herdr.foreground
+        return [told for pane_id in panes for told in panes[pane_id] if pane_id != LAUNCHERS_PANE]
+
+    def _may_fail(self) -> None:
+        fault = self._world.injector.strikes("machine list")
+        if fault:
+            raise error_of(fault)
 
 
 # -- the broker ----------------------------------------------------------------------------------------------------

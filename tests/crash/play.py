@@ -16,25 +16,42 @@ from crash import evidence
 from crash.alphabet import (
     ACTIVITIES,
     AFTER_CLOSE,
+    AFTER_HANDING,
+    CHAINS,
     GROWN,
+    HOLDERS,
     MOVED,
     MOVES,
     OUTCOMES,
     PANES,
+    PIS,
     REWRITTEN,
     ROSTER,
     TAILS,
     WANTED,
 )
-from crash.judge import BrokenInvariantError, Record, Truth, Warnings, is_no_typing, judge, undone, warned
+from crash.judge import (
+    BrokenInvariantError,
+    Record,
+    Truth,
+    Warnings,
+    is_no_typing,
+    judge,
+    sent,
+    taken,
+    undone,
+    warned,
+)
 from crash.states import NOW, Choices, CoveredError, Run, State, rebased
 
 from strawboss.recovery import commands as c
+from strawboss.recovery.again import MOST_TIMES
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
-from strawboss.recovery.evidence import Holders, KeyEntry, Pane, RunFiles, Transcript
+from strawboss.recovery.evidence import Holders, KeyEntry, Pane, Process, Resume, RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
 from strawboss.recovery.proof import Stage
+from strawboss.recovery.settings import Beyond, Settings
 
 UNSAID = evidence.activity("active")
 
@@ -73,6 +90,7 @@ class Play:
     chosen: dict[str, str]
     faults: bool = True
     alphabet: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    settings: Settings = evidence.SETTINGS
     acting: dict[object, dict[str, str]] | None = None
     acted: bool = False
     moved: dict[str, str] = field(default_factory=dict)
@@ -85,7 +103,7 @@ class Play:
         """The state after the look."""
         self.runs = {run.id: self._queue_moves(run) for run in self.state.runs}
         self._may_be_killed()
-        steps = look_at_runs(evidence.LAUNCHER, evidence.SETTINGS, self.state.memory, NOW)
+        steps = look_at_runs(evidence.LAUNCHER, self.settings, self.state.memory, NOW)
         answer: Any = None
         while True:
             try:
@@ -115,7 +133,7 @@ class Play:
         undone(run.record)
         proofs = memory.runs[run.id].proofs.values() if run.id in memory.runs else ()
         found = any(proof.state == Stage.FOUND_ONCE for proof in proofs)
-        heard = found and self._said("tail", run.id) not in {None, "unknown"}
+        heard = found and self._said("tail", run) not in {None, "unknown"}
         return replace(run, heard=heard, record=run.record.at_look_start())
 
     def _queue_moves(self, run: Run) -> Run:
@@ -126,7 +144,12 @@ class Play:
         fate = self.choose(f"queue {run.id}", ("taken", "dropped", "queued") if self.faults else ("taken",))
         if fate == "queued":
             return run
-        return replace(run, record=replace(record, queued=0, told=record.told + (fate == "taken")))
+        return replace(
+            run,
+            record=taken(replace(record, queued=0), run.lies_in)
+            if fate == "taken"
+            else replace(record, queued=0),
+        )
 
     # -- choices -----------------------------------------------------------------------------------------------
 
@@ -168,53 +191,79 @@ class Play:
         return self.choose(name, (*values, "unknown") if self.faults else values)
 
     def activity(self, run: str) -> Any:
-        said = self.known(f"activity {run}", *self._or_moved(f"activity {run}", ACTIVITIES, REWRITTEN))
+        if self.runs[run].past:
+            return UNSAID
+        said = self.known(f"activity {run}", *self._or_moved(f"activity {run}", run, ACTIVITIES, REWRITTEN))
         if said == REWRITTEN:
             return evidence.activity("waiting", 1)
         return evidence.UNREADABLE if said == "unknown" else evidence.activity(said)
 
-    def _or_moved(self, name: str, options: tuple[str, ...], moved: str) -> tuple[str, ...]:
+    def _or_moved(self, name: str, run: str, options: tuple[str, ...], moved: str) -> tuple[str, ...]:
         """Only what was heard before can be seen to move."""
-        memory = self.state.memory.runs.get(name.split()[1])
+        memory = self.state.memory.runs.get(run)
         heard = memory is not None and memory.standing is not None
         return (*options, moved) if name in self.moved or (heard and self.faults) else options
 
     # -- the reads ---------------------------------------------------------------------------------------------
 
     def registry(self, _: c.ReadRegistry) -> Any:
-        tracked = {run: self.known(f"registry {run}", "untracked", "tracked") for run in self.runs}
+        tracked = {run: self.known(f"registry {run}", "untracked", "tracked") for run in self._present()}
         if "unknown" in tracked.values():
             return evidence.UNREADABLE
         return frozenset(run for run, what in tracked.items() if what == "tracked")
 
+    def _present(self) -> list[str]:
+        return [run.id for run in self.runs.values() if not run.past]
+
+    def _on(self, session_file: str) -> Run:
+        """The run of which that file is the session now."""
+        return next(
+            run
+            for run in self.runs.values()
+            if not run.past and evidence.session_file(run.file) == session_file
+        )
+
     def files(self, command: c.ReadRun) -> RunFiles:
         run = self.runs[command.run]
-        if self.known(f"files {run.id}", "known") == "unknown":
+        if not run.past and self.known(f"files {run.id}", "known") == "unknown":
             return RunFiles(*[evidence.UNREADABLE] * 4)
-        return evidence.files(run.id, run.kind, run.surface)
+        return evidence.files(run.id, run.kind, run.surface, resumes=run.resumes)
 
     def transcript(self, _: c.ReadTranscript) -> Any:
         whole = self.choose("transcript", ("whole", "unknown", "torn") if self.faults else ("whole",))
         if whole == "unknown":
             return evidence.UNREADABLE
-        for run in self.runs.values():
+        for run in map(self.runs.__getitem__, self._present()):
             if not run.reported and self.choose(f"result {run.id}", ("missing", "there")) == "there":
                 self.runs[run.id] = replace(run, reported=True)
-        keys = tuple(entry for run in self.runs.values() for entry in run.record.keys)
-        results = frozenset(evidence.session_file(run.id) for run in self.runs.values() if run.reported)
-        told = tuple(run.id for run in self.runs.values() for _ in range(run.record.told))
-        return Transcript(keys, results, told=told, torn_keys=frozenset({"*"} if whole == "torn" else ()))
+        runs = tuple(self.runs.values())
+        return Transcript(
+            tuple(entry for run in runs for entry in run.record.keys),
+            # The run that was resumed has reported too, before that.
+            frozenset(evidence.session_file(run.file) for run in runs if run.reported or run.resumes),
+            told=tuple(run.id for run in runs for _ in range(run.record.told)),
+            torn_keys=frozenset({"*"} if whole == "torn" else ()),
+            resumes=tuple(resume for run in runs if run.resumes for resume in self._chain(run)),
+            results_at={evidence.session_file(run.file): 100 * run.reported for run in runs if run.resumes},
+        )
+
+    def _chain(self, run: Run) -> tuple[Resume, ...]:
+        """Every resume of its session file so far: places 1, 2 … its own."""
+        before = tuple(evidence.resume(f"{at:08x}", run.file, at) for at in range(1, run.generation))
+        own = evidence.resume(run.id, run.file, run.generation)
+        chain = self.choose(f"chain {run.id}", CHAINS if self.faults else CHAINS[:1])
+        return before + {"whole": (own,), "missing": (), "doubled": (own, own)}[chain]
 
     def roster(self, _: c.ListSessions) -> Any:
         peers = [evidence.LAUNCHER_PEER]
-        for run in self.runs.values():
+        for run in map(self.runs.__getitem__, self._present()):
             status = self.known(f"roster {run.id}", *ROSTER)
             if status == "unknown":
                 return evidence.UNREADABLE
             if status == "elsewhere":
-                peers.append(evidence.child_peer(run.id, "w9:p9"))
+                peers.append(evidence.child_peer(run.id, "w9:p9", resumes=run.resumes))
             elif status != "absent":
-                peers.append(evidence.child_peer(run.id, run.surface, status))
+                peers.append(evidence.child_peer(run.id, run.surface, status, resumes=run.resumes))
         return tuple(peers)
 
     def panes(self, _: c.ListPanes) -> Any:
@@ -228,7 +277,11 @@ class Play:
         return tuple(panes)
 
     def pane_kind(self, run: Run) -> str:
+        if run.past:
+            return "gone"
         options = AFTER_CLOSE if run.record.closed else PANES
+        if run.was_restored:
+            options = AFTER_HANDING[max(int(run.lies_in.rpartition(".")[2]) - 2, 0) :]
         return self.choose(f"pane {run.id}", options if self.faults else options[:-1])
 
     def terminal(self, run_id: str) -> str:
@@ -243,9 +296,11 @@ class Play:
         return self.chosen[f"terminal {run_id}"]
 
     def _pane(self, run: Run, kind: str) -> Pane:
-        if kind.startswith("shell"):
-            return Pane(run.surface, self.terminal(run.id), None, "idle", None)
-        return Pane(run.surface, self.terminal(run.id), "pi", "idle", evidence.session_file(run.id))
+        terminal = self.terminal(run.id)
+        self.runs[run.id] = replace(self.runs[run.id], lies_in=terminal)
+        session = None if kind.startswith("shell") else evidence.session_file(run.file)
+        agent = None if kind.startswith(("shell", "stored")) else "pi"
+        return Pane(run.surface, terminal, agent, "idle", session)
 
     def processes(self, command: c.ProcessInfo) -> Any:
         run = next(run for run in self.runs.values() if run.surface == command.pane)
@@ -258,18 +313,41 @@ class Play:
         return evidence.PLAIN if kind.startswith("plain") else evidence.SHELL
 
     def tail(self, command: c.ReadTail) -> Any:
-        run = next(run for run in self.runs if evidence.session_file(run) == command.session_file)
-        stands = self.known(f"tail {run}", *self._or_moved(f"tail {run}", TAILS, GROWN))
+        run = self._on(command.session_file)
+        stands = self.known(f"tail {run.id}", *self._or_moved(f"tail {run.id}", run.id, TAILS, GROWN))
         if stands == GROWN:
-            return evidence.tail(run, "cut", 1)
-        return evidence.UNREADABLE if stands == "unknown" else evidence.tail(run, stands)
+            return evidence.tail(run.file, "cut", 1)
+        return evidence.UNREADABLE if stands == "unknown" else evidence.tail(run.file, stands)
 
     def forks(self, command: c.FindForks) -> Any:
-        run = next(run for run in self.runs if evidence.session_file(run) == command.session_file)
+        run = self._on(command.session_file)
+        if self._is_spoken_against(run):
+            return ()
+        found = self.known(f"fork {run.id}", "none", "there")
+        return {"none": (), "there": (f"/s/fork-of-{run.id}.jsonl",)}.get(found, evidence.UNREADABLE)
+
+    def _is_spoken_against(self, run: Run) -> bool:
+        """One obstacle is enough, where what is asked after it is not remembered."""
         if self._said("tail", run) == GROWN:
-            return ()  # one obstacle is enough
-        found = self.known(f"fork {run}", "none", "there")
-        return {"none": (), "there": (f"/s/fork-of-{run}.jsonl",)}.get(found, evidence.UNREADABLE)
+            return True
+        return run.kind != "worktree" and self._said("roster", run) in {"busy", "elsewhere", "unknown"}
+
+    def holders(self, command: c.FindHolders) -> Any:
+        run = self._on(command.session_file)
+        if run.notes_pi and self._said("roster", run) not in {None, "absent"}:
+            return Holders()  # one obstacle is enough
+        said = self.known(f"holders {run.id}", *HOLDERS)
+        naming = (Process(90, name="pi", argv=("pi", command.session_file)),) if said == "named" else ()
+        return (
+            evidence.UNREADABLE if said == "unknown" else Holders(naming, silent=(91,) * (said == "silent"))
+        )
+
+    def identify(self, command: c.Identify) -> Any:
+        run = next(run for run in self.runs.values() if evidence.pid(run.id) == command.pid)
+        if self.chosen.get(f"pane {run.id}", "").startswith("script"):
+            return evidence.identity(run.id)
+        said = self.known(f"pi {run.id}", *PIS)
+        return {"gone": None, "alive": evidence.identity(run.id)}.get(said, evidence.UNREADABLE)
 
     def session(self, _: c.ReadSession) -> Any:
         queued = any(run.record.queued for run in self.runs.values())
@@ -284,8 +362,9 @@ class Play:
     def write_key(self, command: c.WriteKey) -> Any:
         run = self.runs[command.run]
         record = replace(run.record, asked_keys=run.record.asked_keys | {command.key})
-        if command.key in {"resumed", "lost"}:
-            judge(command.key, record, self.truth(run, command.key))
+        act = "claim" if "then" in command.data else command.key
+        if act in {"resumed", "lost", "claim"}:
+            judge(act, record, self.truth(run, act))
         outcome = self.outcome(f"key {command.key} {run.id}")
         if outcome.startswith("done"):
             entry = KeyEntry(command.key, command.run, dict(command.data))
@@ -328,32 +407,39 @@ class Play:
         return _result("done" if outcome == "ignored" else outcome)
 
     def send(self, command: c.SendIntercom) -> Result:
-        run = next(run for run in self.runs.values() if evidence.session_id(run.id) == command.session)
-        act = "continue" if run.kind == "worktree" and run.record.has("continued") else "ask"
+        run = next(
+            run
+            for run in self.runs.values()
+            if evidence.session_id(run.file) == command.session and not run.past
+        )
+        act = "continue" if run.record.continuing else "ask"
         judge(act, run.record, self.truth(run, act))
         outcome = self.outcome(f"send {run.id}")
-        field_name = "asked" if act == "ask" else "continued"
         # The attempt counts: what failed is not tried again.
-        self._happened(run.id, replace(run.record, **{field_name: getattr(run.record, field_name) + 1}))
+        self._happened(run.id, sent(run.record, act, run.lies_in))
         return _result(outcome)
 
     def tell(self, command: c.TellLauncher) -> Result:
-        for run in command.runs:
-            judge("tell", self.runs[run].record, self.truth(self.runs[run]))
+        for run in map(self.runs.__getitem__, command.runs):
+            of_a_claim = run.record.claimed and not run.record.closed
+            judge("tell", run.record, self.truth(run, "tell of a claim" if of_a_claim else ""))
         outcome = self.outcome("tell", OUTCOMES)
         if outcome.startswith("done"):
-            taken = self.outcome("taken", ("taken", "queued", "dropped"))
+            fate = self.outcome("taken", ("taken", "queued", "dropped"))
             for run in command.runs:
-                record = self.runs[run].record
-                told, queued = record.told + (taken == "taken"), record.queued + (taken == "queued")
-                self.runs[run] = replace(self.runs[run], record=replace(record, told=told, queued=queued))
+                one = self.runs[run]
+                record = replace(one.record, queued=one.record.queued + (fate == "queued"))
+                self.runs[run] = replace(
+                    one, record=taken(record, one.lies_in) if fate == "taken" else record
+                )
             self._may_be_killed()
         return _result(outcome)
 
     def notify(self, command: c.Notify) -> None:
         if command.level != "warning":
             return
-        for run in Warnings({run: evidence.session_file(run) for run in self.runs}).of(command.text):
+        present = {run: evidence.session_file(self.runs[run].file) for run in self._present()}
+        for run in Warnings(present).of(command.text):
             one = self.runs[run]
             self._happened(run, warned(one.record, self.truth(one), command.text))
 
@@ -364,30 +450,55 @@ class Play:
     # -- judging -----------------------------------------------------------------------------------------------
 
     def truth(self, run: Run, act: str = "") -> Truth:
-        doubts = [
-            f"{name} is {self._said(name, run.id) or 'not known'}"
-            for name, values in WANTED.get(act, {}).items()
-            if self._said(name, run.id) not in values and not (name == "result" and run.reported)
-        ]
-        if "tail" in WANTED.get(act, {}) and not run.heard:
-            doubts.append("nobody knows how far it had come at the look before")
         kind = self.chosen.get(f"pane {run.id}", "unknown").split()
-        occupant = {"script": "child", "plain": "restored", "gone": "nobody"}.get(kind[0], kind[0])
+        held_by = {"script": "child", "plain": "restored", "gone": "nobody", "stored": "shell"}
+        occupant = held_by.get(kind[0], kind[0])
         if occupant == "restored" and (run.ran_in is None or self.terminal(run.id) == run.ran_in):
             occupant = "person"
-        if act == "lost" and self._said("processes", run.id) == "unknown":
+        if (occupant == "shell" or act == "lost") and self._said("processes", run) == "unknown":
             occupant = "unknown"
-        tracked = self.chosen.get(f"registry {run.id}") != "untracked"
-        forked = self.chosen.get(f"fork {run.id}") == "there"
-        return Truth(run.kind, tracked, run.reported, occupant, tuple(doubts), self._at_work(run), forked)
+        return Truth(
+            run.kind,
+            tracked=self.chosen.get(f"registry {run.id}") != "untracked",
+            reported=run.reported,
+            occupant=occupant,
+            doubts=tuple(self._doubts(run, act)),
+            at_work=self._at_work(run),
+            forked=self._said("fork", run) == "there",
+            stranding=run.lies_in if run.kind == "worktree" else "",
+            again=self._again(run),
+        )
 
-    def _said(self, name: str, run: str) -> str | None:
-        return self.chosen.get(name, self.chosen.get(f"{name} {run}"))
+    def _doubts(self, run: Run, act: str) -> Iterator[str]:
+        """Who must have agreed to that act, and has not."""
+        wanted = dict(WANTED.get(act, {}))
+        if act == "lost" and not run.notes_pi:
+            del wanted["pi"]
+            if self._said("tail", run) == "unknown":
+                del wanted["roster"]  # nobody knows under which id, nor with which pid, it would be there
+        if run.resumes and wanted:
+            wanted["chain"] = ("whole",)
+        for name, values in wanted.items():
+            if self._said(name, run) not in values and not (name == "result" and run.reported):
+                yield f"{name} is {self._said(name, run) or 'not known'}"
+        if "processes" in wanted and not run.heard:
+            yield "nobody knows how far it had come at the look before"
+
+    def _again(self, run: Run) -> str:
+        """Why what was recovered before is not to be recovered again."""
+        times = len(run.record.told_in - {run.lies_in}) if run.kind == "worktree" else run.generation
+        if times >= MOST_TIMES:
+            return "it was recovered often enough"
+        asked_for = not times or self.settings.resumed is Beyond.RECOVER
+        return "" if asked_for else "it was recovered before, and nobody asked for more"
+
+    def _said(self, name: str, run: Run) -> str | None:
+        return self.chosen.get(name, self.chosen.get(f"{name} {run.id}"))
 
     def _at_work(self, run: Run) -> str:
-        if self._said("roster", run.id) == "busy":
+        if self._said("roster", run) == "busy":
             return "the roster says that it works"
-        if self._said("tail", run.id) == GROWN or self._said("activity", run.id) == REWRITTEN:
+        if self._said("tail", run) == GROWN or self._said("activity", run) == REWRITTEN:
             return "its files have grown since the look before"
         return ""
 
@@ -417,8 +528,8 @@ ANSWERS: Mapping[type, Any] = {
     c.ListPanes: Play.panes,
     c.ProcessInfo: Play.processes,
     c.FindForks: Play.forks,
-    c.FindHolders: lambda _, __: Holders(),
-    c.Identify: lambda _, __: None,
+    c.FindHolders: Play.holders,
+    c.Identify: Play.identify,
     c.ReadTail: Play.tail,
     c.ReadSession: Play.session,
     c.WriteKey: Play.write_key,

@@ -14,20 +14,25 @@ from functools import partial
 from typing import Any
 
 from crash import evidence
-from crash.alphabet import BOTH_ACT, CUT, MERGED, TIRED, UNMERGED
+from crash.alphabet import AGAIN, AGAIN_IN_ITS_WORKTREE, BOTH_ACT, CUT, LOST, MERGED, TIRED, UNMERGED
 from crash.judge import BrokenInvariantError, Record, has_converged
 from crash.play import Play
 from crash.states import Choices, CoveredError, Run, State
 
+from strawboss.recovery.again import MOST_TIMES
 from strawboss.recovery.commands import Command
 from strawboss.recovery.evidence import KeyEntry
 from strawboss.recovery.look import MACHINES
 from strawboss.recovery.memory import Memory, RunMemory
-from strawboss.recovery.proof import Proof
-from strawboss.recovery.restored.numbers import REACH_LOOKS
+from strawboss.recovery.nudge.machine import NAME as NUDGE_NAME
+from strawboss.recovery.proof import Proof, Stage
+from strawboss.recovery.restored.machine import NAME as RESTORED_NAME
+from strawboss.recovery.restored.numbers import LAST_MISS, REACH_LOOKS
+from strawboss.recovery.settings import Beyond, Settings
 
 LOOKS = 3
 CONVERGING_LOOKS = 4  # one to take back a close, two to prove, one more
+LOST_LOOKS = LAST_MISS + 4  # the restored case gives up, two to prove, one to hand over, one more
 UNREACHABLE_LOOKS = REACH_LOOKS + 3  # while a worktree child is out of reach, before its launcher hears of it
 
 # -- the search --------------------------------------------------------------------------------------------------
@@ -56,13 +61,16 @@ class Found:
 class Search:
     """Breadth first, so that the first level with a violation has the shortest histories.
 
-    `in_full`: every path is followed to its end, and the continuations are left to the search that merges.
+    `in_full`: every path is followed to its end, and the continuations are left to the search that merges. `patience`:
+    looks of a fair continuation.
     """
 
     roots: tuple[State, ...]
     looks: int = LOOKS
     alphabet: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    settings: Settings = evidence.SETTINGS
     in_full: bool = False
+    patience: int = CONVERGING_LOOKS
     states: dict[object, Scene | None] = field(default_factory=dict)
     converged: set[object] = field(default_factory=set)
     transitions: int = 0
@@ -93,7 +101,7 @@ class Search:
         choices: Choices | None = Choices([])
         acting: dict[object, dict[str, str]] | None = None if self.in_full else {}
         while choices is not None:
-            play = Play(state, choices, {}, alphabet=self.alphabet, acting=acting)
+            play = Play(state, choices, {}, alphabet=self.alphabet, settings=self.settings, acting=acting)
             ends: list[tuple[State, int]] = []
             try:
                 ends.append((play.play(), 0))
@@ -143,12 +151,16 @@ class Search:
         chosen: dict[str, str] = {}
         now, plays = fresh, list[Play]()
         try:
-            while not plays or len(plays) < _looks_needed(chosen, fresh):
-                plays.append(Play(now, choices, chosen, faults=False, alphabet=self.alphabet))
+            while not plays or len(plays) < max(self.patience, _looks_needed(chosen, fresh)):
+                plays.append(Play(now, choices, chosen, False, self.alphabet, self.settings))
                 now = plays[-1].play()
                 self.continuations += 1
             for run in now.runs:
-                _must_have_converged(run, fresh, plays[-1])
+                if not run.past:
+                    _must_have_converged(run, fresh, plays[-1])
+                    if self.patience >= LOST_LOOKS:
+                        before = next(one for one in fresh.runs if one.id == run.id)
+                        _must_be_called_lost(run, before, plays[-1])
         except BrokenInvariantError as violation:
             self._record(violation, key, plays)
 
@@ -161,14 +173,36 @@ def _looks_needed(chosen: Mapping[str, str], fresh: State) -> int:
 
 
 def _must_have_converged(run: Run, fresh: State, play: Play) -> None:
-    truth = play.truth(run)
-    has_converged(run.record, truth)
+    has_converged(run.record, play.truth(run, "tell of a claim" if run.record.claimed else ""))
     before = next(one for one in fresh.runs if one.id == run.id)
-    for due in (_due(before, play.chosen), _due_before_telling(before, play.chosen)):
-        if due is not None and not getattr(run.record, due):
+    first = _as_if_for_the_first_time(before, run.lies_in)
+    for due in (_due(first, play.chosen), _due_before_telling(first, play.chosen)):
+        again = first is not before
+        if again and due == "asked":
+            continue  # no launch script runs in a pane that was restored
+        if due is not None and not _was_done(due, run, before, play, again=again):
             raise BrokenInvariantError(
                 "I4", f"it is stranded, could be recovered, and is left alone ({due} is missing)"
             )
+
+
+def _was_done(due: str, run: Run, before: Run, play: Play, *, again: bool) -> bool:
+    """What is not to be recovered once more is told to a person."""
+    if getattr(run.record, due) > (getattr(before.record, due) if again else 0):
+        return True
+    return bool(play.truth(run).again) and run.record.has("warned")
+
+
+def _as_if_for_the_first_time(run: Run, terminal: str) -> Run:
+    """A worktree run that was handed over, and is stranded once more in another terminal."""
+    record = run.record
+    in_hand = record.queued or record.told > len(record.handed_in)
+    is_said = terminal in record.told_in | record.handed_in or in_hand
+    if run.kind != "worktree" or not record.handed_in or is_said:
+        return run
+    last = max(place for place, entry in enumerate(record.keys) if entry.key == "resumed")
+    noted = tuple(entry for entry in record.keys[:last] if entry.key == "seen")
+    return replace(run, record=Record(keys=noted + record.keys[last + 1 :]))
 
 
 def _due_before_telling(run: Run, chosen: Mapping[str, str]) -> str | None:
@@ -179,13 +213,17 @@ def _due_before_telling(run: Run, chosen: Mapping[str, str]) -> str | None:
 
 
 def _due(run: Run, chosen: Mapping[str, str]) -> str | None:
-    """What must have happened in a fair continuation: `asked`, `told` or nothing. What was not asked for stands as good."""
+    """What must have been done after the fair continuation: `asked`, `told`, None. What was not asked for stands as good."""
     if run.record.ended or run.reported or run.kind == "persistent":
         return None
     if chosen.get(f"result {run.id}") == "there" or chosen.get(f"registry {run.id}") == "tracked":
         return None
     if chosen.get(f"fork {run.id}") == "there" or chosen.get(f"roster {run.id}") == "elsewhere":
         return None
+    if run.record.claimed and not run.record.closed:
+        return (
+            None  # `has_converged` sees to it; a pane that comes back then is left alone (docs/assurance.md)
+        )
     pane = chosen.get(f"pane {run.id}", "")
     if pane.startswith("script") and not run.record.has("continued"):
         idle = (
@@ -197,6 +235,25 @@ def _due(run: Run, chosen: Mapping[str, str]) -> str | None:
         works = run.kind == "ordinary" and chosen.get(f"roster {run.id}", "idle") == "busy"
         return None if works else "told"
     return "told" if run.record.closed or run.record.has("continued") else None
+
+
+def _must_be_called_lost(run: Run, before: Run, play: Play) -> None:
+    """Where nobody holds it and no pane is left, a person is told or its launcher resumes it, as the settings say."""
+    record, lost = before.record, play.settings.lost
+    if record.ended or record.closed or record.closing or record.has("lost") or before.ran_in is None:
+        return
+    truth = play.truth(run, "claim" if lost is Beyond.RECOVER else "lost")
+    agreed = not (truth.doubts or truth.tracked or truth.reported or truth.forked or truth.at_work)
+    if (
+        lost is Beyond.OFF
+        or not agreed
+        or truth.occupant not in {"nobody", "shell"}
+        or record.has("unclosed")
+    ):
+        return
+    recovers = lost is Beyond.RECOVER and run.kind == "ordinary"
+    if not (run.record.told if recovers else run.record.has("lost")):
+        raise BrokenInvariantError("I4", "it is lost, and is left alone")
 
 
 def one_run(kind: str) -> Search:
@@ -226,18 +283,78 @@ def two_runs(kind: str) -> Search:
     return Search((State(pair, Memory()),), alphabet=BOTH_ACT)
 
 
+def one_lost_run(kind: str, lost: Beyond) -> Search:
+    """From where the restored case has given up, its pi noted or not: two looks to prove it, one more. And from where a
+    process died that was to have it resumed.
+    """
+    gone = {name: Proof(Stage.GIVEN_UP) for name in (NUDGE_NAME, RESTORED_NAME)}
+    runs = [seen(Run("2a2b3c4d", kind), notes_pi=notes_pi) for notes_pi in (True, False)]
+    roots = [State((run,), Memory({run.id: RunMemory(proofs=gone)})) for run in runs]
+    if lost is Beyond.RECOVER and kind == "ordinary":
+        roots.append(State((claimed(runs[0]),), Memory()))
+    settings = replace(evidence.SETTINGS, lost=lost)
+    return Search(tuple(roots), alphabet=LOST, settings=settings, patience=LOST_LOOKS)
+
+
+def one_worktree_run_again(resumed: Beyond) -> Search:
+    """It was handed over in one terminal, or as often as is done at all, and a further restart gives it another one."""
+    run = Run("2a2b3c4d", "worktree")
+    often = tuple(range(9, 9 - MOST_TIMES + 1, -1))
+    roots = tuple(State((handed(run, *before, 2),), Memory()) for before in ((), often))
+    settings = replace(evidence.SETTINGS, resumed=resumed)
+    return Search(roots, alphabet=AGAIN_IN_ITS_WORKTREE, settings=settings)
+
+
+def one_resumed_run(resumed: Beyond) -> Search:
+    """Beside the run whose session it goes on with: its first generation, the last that is recovered, the next."""
+    before = replace(handed(Run("2a2b3c4d", "ordinary"), 2), past=True)
+    roots = tuple(
+        State((before, seen(Run("3a2b3c4d", "ordinary", resumes=before.id, generation=times))), Memory())
+        for times in (1, MOST_TIMES - 1, MOST_TIMES)
+    )
+    return Search(roots, alphabet=AGAIN, settings=replace(evidence.SETTINGS, resumed=resumed))
+
+
 SEARCHES: Mapping[str, Callable[[], Search]] = {
     **{f"one {kind} run, three looks": partial(one_run, kind) for kind in evidence.KINDS},
     **{f"one {kind} run, two looks in full": partial(one_run_in_full, kind) for kind in evidence.KINDS},
     **{f"one {kind} run, about to be given up": partial(one_tired_run, kind) for kind in evidence.KINDS[:2]},
     **{f"an ordinary and one {kind} run": partial(two_runs, kind) for kind in ("ordinary", "worktree")},
+    **{
+        f"one lost {kind} run, lost: {lost}": partial(one_lost_run, kind, lost)
+        for kind in evidence.KINDS[:2]
+        for lost in (Beyond.WARN, Beyond.RECOVER)
+    },
+    **{
+        f"{what}, resumed: {resumed}": partial(make, resumed)
+        for what, make in (
+            ("a worktree run again", one_worktree_run_again),
+            ("a resumed run", one_resumed_run),
+        )
+        for resumed in (Beyond.WARN, Beyond.RECOVER)
+    },
 }
 
 
-def seen(run: Run) -> Run:
+def seen(run: Run, *, notes_pi: bool = True) -> Run:
     """The run after a look that noted it as running."""
-    entry = KeyEntry("seen", run.id, {"terminal": run.terminal(1), "pane": run.surface})
+    entry = evidence.seen(run.id, run.terminal(1), run.surface, notes_pi=notes_pi)
     return replace(run, ran_in=run.terminal(1), record=Record(keys=(entry,)))
+
+
+def handed(run: Run, *numbers: int) -> Run:
+    """The run after it was handed over in those terminals."""
+    one, terminals = seen(run), [run.terminal(number) for number in numbers]
+    keys = tuple(KeyEntry("resumed", run.id, {"terminal": terminal}) for terminal in terminals)
+    closed = int(run.kind == "ordinary")
+    record = Record(one.record.keys + keys, closed=closed, told=len(keys), told_in=frozenset(terminals))
+    return replace(one, lies_in=terminals[-1], record=record)
+
+
+def claimed(run: Run) -> Run:
+    """The run after it was noted as lost, and to be resumed."""
+    entry = KeyEntry("lost", run.id, {"then": "resume"})
+    return replace(run, record=Record(keys=(*run.record.keys, entry)))
 
 
 def taken_back(run: Run) -> Run:

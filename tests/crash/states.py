@@ -25,17 +25,41 @@ STANDING = Standing(evidence.tail("", "cut").entries[-1].id, evidence.activity("
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run in the world. `ran_in`: the terminal in which a look last saw its launch script run.
+    """One run in the world. `ran_in`: the terminal in which a look last saw its launch script run. `lies_in`: the one in
+    which its pane was last listed, where that tells one stranding from the next.
 
-    `heard`: whether the look before found it and heard how far its session file had come.
+    `heard`: whether the look before found it and heard how far its session file had come. `resumes`: the run whose session
+    file it goes on with, `generation`: as the how manieth; `past`: it is that one, and all is said of it.
     """
 
     id: str
     kind: str
+    resumes: str = ""
+    generation: int = 0
+    past: bool = False
     ran_in: str | None = None
     reported: bool = False
     heard: bool = False
+    lies_in: str = ""
     record: Record = field(default_factory=Record)
+
+    @property
+    def file(self) -> str:
+        """The run whose session file it is on."""
+        return self.resumes or self.id
+
+    @property
+    def was_restored(self) -> bool:
+        """A worktree run for which something was done in a restored pane: it keeps that."""
+        record = self.record
+        done = record.continued_in or record.told_in or record.queued
+        return self.kind == "worktree" and bool(done) and bool(self.lies_in)
+
+    @property
+    def notes_pi(self) -> bool:
+        """Whether the key that noted it as running names its pi."""
+        noted = [entry for entry in self.record.keys if entry.key == "seen"]
+        return bool(noted) and "pid" in noted[-1].data
 
     @property
     def surface(self) -> str:
@@ -57,7 +81,17 @@ class Run:
         void = set() if record.nudged else {"nudged", "unnudged"}  # as if it had never been written
         keys = [(entry.key, entry.data.get("terminal")) for entry in record.keys if entry.key not in void]
         keys = tuple(key for key, before in zip(keys, [None, *keys], strict=False) if key != before)
-        return (self.kind, self.ran_in, self.reported, self.heard, keys, replace(record, keys=()))
+        lies_in = self.lies_in if self.was_restored else ""
+        return (
+            self.id,
+            self.kind,
+            self.ran_in,
+            lies_in,
+            self.reported,
+            self.heard,
+            keys,
+            replace(record, keys=()),
+        )
 
 
 @dataclass(frozen=True, slots=True)

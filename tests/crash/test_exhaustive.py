@@ -4,6 +4,7 @@ import time
 import pytest
 from crash.search import SEARCHES, as_playbook, figures
 
+from strawboss.recovery.lost.machine import State as Lost
 from strawboss.recovery.nudge.machine import State as Nudge
 from strawboss.recovery.proof import Stage
 from strawboss.recovery.restored.machine import State as Restored
@@ -19,6 +20,14 @@ REACHED = {
     },
     "one worktree run, three looks": {Restored.TO_TELL, Restored.TOLD, Restored.RESUMED, Restored.FAILED},
     "one ordinary run, about to be given up": {Stage.GIVEN_UP},
+    "one lost ordinary run, lost: warn": {Lost.SAID},
+    "one lost ordinary run, lost: recover": {
+        *(Lost.CLAIMED, Restored.CLAIMED, Restored.TO_TELL, Restored.TOLD),
+        *(Restored.RESUMED, Restored.FAILED),
+    },
+    "a worktree run again, resumed: warn": {Stage.GIVEN_UP},
+    "a worktree run again, resumed: recover": {Restored.TO_TELL, Restored.TOLD, Restored.RESUMED},
+    "a resumed run, resumed: recover": {Nudge.SENT, Restored.CLOSING, Restored.TOLD, Restored.RESUMED},
 }
 
 

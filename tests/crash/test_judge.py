@@ -15,6 +15,8 @@ from crash.judge import (
     has_converged,
     is_no_typing,
     judge,
+    sent,
+    taken,
     undone,
     warned,
 )
@@ -27,6 +29,7 @@ ORDINARY = Truth("ordinary", tracked=False, reported=False, occupant="restored")
 CHILD = replace(ORDINARY, occupant="child")
 GONE = replace(ORDINARY, occupant="nobody")
 WORKTREE = replace(ORDINARY, kind="worktree")
+IN_T2 = replace(WORKTREE, stranding="t2")
 
 
 def with_keys(*keys, **changes):
@@ -43,7 +46,11 @@ RIGHT = {
     "resumed": (replace(CLOSING, told=1), GONE),
     "give up": (FAILED, ORDINARY),
     "lost": (with_keys("seen"), GONE),
+    "claim": (with_keys("seen"), GONE),
 }
+MORE = "it was recovered before, and nobody asked for more"
+AGAIN = {act: RIGHT[act] for act in ("ask", "close", "continue", "tell", "claim")}
+CLAIMED = Record(keys=(KeyEntry("lost", "r", {"then": "resume"}),))
 WRONG = [
     ("I1", "ask", with_keys(), CHILD),
     ("I1", "ask", with_keys("nudged", "unnudged"), CHILD),
@@ -54,8 +61,9 @@ WRONG = [
     ("I1", "resumed", CLOSING, GONE),
     ("I2", "ask", with_keys("nudged", asked=1), CHILD),
     ("I2", "close", replace(CLOSING, closed=1), ORDINARY),
-    ("I2", "continue", with_keys("continued", continued=1), WORKTREE),
-    ("I2", "tell", replace(CLOSING, closed=1, told=1), GONE),
+    ("I2", "continue", with_keys("continued", continued_in=frozenset({"t2"})), IN_T2),
+    ("I2", "tell", replace(CLOSING, closed=1, told=1, told_in=frozenset({""})), GONE),
+    ("I2", "tell", with_keys("continued", told=1, told_in=frozenset({"t2"})), IN_T2),
     ("I2", "tell", replace(CLOSING, closed=1, queued=1), GONE),
     ("I5", "ask", with_keys("nudged"), replace(CHILD, tracked=True)),
     ("I5", "ask", with_keys("nudged"), replace(CHILD, occupant="person")),
@@ -73,6 +81,13 @@ WRONG = [
     ("I5", "lost", with_keys("seen"), replace(GONE, doubts=("transcript is torn",))),
     ("I5", "lost", with_keys("seen"), replace(GONE, forked=True)),
     ("I5", "lost", with_keys("seen"), CHILD),
+    ("I5", "claim", with_keys("seen"), CHILD),
+    ("I5", "claim", with_keys("seen"), replace(GONE, kind="worktree")),
+    ("I5", "claim", with_keys("seen"), replace(GONE, at_work="somebody is on it outside herdr")),
+    ("I5", "claim", with_keys("seen"), replace(GONE, doubts=("holders is silent",))),
+    ("I5", "tell", CLAIMED, replace(GONE, doubts=("holders is not known",))),
+    ("I5", "tell", CLAIMED, ORDINARY),
+    *(("I5", act, record, replace(truth, again=MORE)) for act, (record, truth) in AGAIN.items()),
     ("I5", "tell", CLOSING, ORDINARY),
     ("I5", "tell", replace(CLOSING, closed=1), replace(GONE, reported=True)),
     ("I6", "close", CLOSING, replace(ORDINARY, occupant="person")),
@@ -108,6 +123,32 @@ def test_a_wrong_act_breaks_its_invariant(name, act, record, truth):
 def test_what_is_half_done_has_not_converged(record):
     with pytest.raises(BrokenInvariantError, match="I4"):
         has_converged(record, GONE)
+
+
+def test_a_claim_has_converged_once_its_launcher_is_told_or_while_somebody_holds_the_run():
+    has_converged(CLAIMED, replace(GONE, doubts=("holders is named",)))
+    has_converged(CLAIMED, ORDINARY)
+    with pytest.raises(BrokenInvariantError, match="I4"):
+        has_converged(CLAIMED, GONE)
+
+
+def test_a_worktree_run_that_was_handed_over_is_not_done_with_once_it_is_told_to_go_on_again():
+    handed = (KeyEntry("resumed", "r", {"terminal": "t2"}),)
+    has_converged(Record(keys=handed, told=1), IN_T2)
+    for half_done in (
+        Record(keys=(*handed, KeyEntry("continued", "r")), told=1),
+        Record(keys=handed, told=2),
+    ):
+        with pytest.raises(BrokenInvariantError, match="I4"):
+            has_converged(half_done, IN_T2)
+
+
+def test_what_was_done_in_one_stranding_may_be_done_in_the_next():
+    record = taken(sent(with_keys("continued"), "continue", "t2"), "t2")
+    judge("continue", record, replace(WORKTREE, stranding="t3"))
+    judge("tell", record, replace(WORKTREE, stranding="t3"))
+    assert (record.continued, record.told, record.asked) == (1, 1, 0)
+    assert sent(record, "ask", "").asked == 1
 
 
 @pytest.mark.parametrize("key", ["resumed", "gaveUp", "nudged"])

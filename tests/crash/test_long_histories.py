@@ -1,6 +1,7 @@
 """Long histories with many runs: rules are what people, herdr, pi and crashes do; the simulator judges every look."""
 
 import functools
+from dataclasses import replace
 
 from crash import evidence
 from crash.alphabet import OUTCOMES, TAILS
@@ -9,7 +10,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-READS = (*WITNESSES, "activity")
+from strawboss.recovery.settings import Beyond
+
+READS = (*WITNESSES, "activity", "holders", "pi")
+BEYOND = (Beyond.WARN, Beyond.RECOVER, Beyond.RECOVER, Beyond.OFF)
 KINDS = (*evidence.KINDS, "ordinary", "ordinary")
 WORST_LOOK = 60  # commands; a kill after more than the look has is no kill
 indexes = st.integers(0, 5)
@@ -36,8 +40,13 @@ class History(RuleBasedStateMachine):
         self.world = World()
         self.away = False
 
-    @initialize(kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
-    def the_launcher_has_runs(self, kinds):
+    @initialize(
+        kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=4),
+        resumed=st.sampled_from(BEYOND),
+        lost=st.sampled_from(BEYOND),
+    )
+    def the_launcher_has_runs(self, kinds, resumed, lost):
+        self.world.settings = replace(self.world.settings, resumed=resumed, lost=lost)
         for kind in kinds:
             self.world.start_run(kind)
         self.look_in_peace(1)
@@ -73,8 +82,7 @@ class History(RuleBasedStateMachine):
     def a_result_is_delivered(self, index):
         child = self.child(index)
         if child.id in self.world.registry and child.phase == "waiting":
-            child.reported = True
-            self.world.registry.discard(child.id)
+            self.world.happen("result", child)
 
     @precondition(lambda self: self.world.children)
     @event(index=indexes, sidecar=st.booleans())
@@ -87,14 +95,14 @@ class History(RuleBasedStateMachine):
     @precondition(lambda self: self.world.children)
     @event(index=indexes)
     def the_model_resumes_a_run_it_was_told_of(self, index):
-        child = self.child(index)
-        if child.record.told and not self.world.spot_of(child.id):
-            world = self.world
-            world.start_run("ordinary")
-            spot = world.spots[-1]
-            del world.children[spot.run]
-            world.registry.discard(spot.run)
-            spot.run, spot.occupant = child.id, "resumed"
+        world, child = self.world, self.child(index)
+        if (
+            child.record.told
+            and child.kind == "ordinary"
+            and not world.is_past(child)
+            and not world.on(child)
+        ):
+            world.start_run("ordinary", resumes=child)
 
     # -- people and herdr ----------------------------------------------------------------------------------------
 
@@ -122,7 +130,7 @@ class History(RuleBasedStateMachine):
     @event(index=indexes)
     def a_person_leaves_a_pi(self, index):
         spot = self.spot(index)
-        if spot.occupant in {"person", "restored", "resumed"}:
+        if spot.occupant in {"person", "restored"}:
             spot.occupant, spot.work = "shell", ""
 
     @precondition(lambda self: self.world.spots)
@@ -138,6 +146,11 @@ class History(RuleBasedStateMachine):
     @event(index=indexes, what=st.sampled_from(MEANWHILE[2:]))
     def it_works_while_herdr_says_idle_or_its_session_is_forked_or_a_key_line_torn(self, index, what):
         self.world.happen(what, self.child(index))
+
+    @precondition(lambda self: self.world.children)
+    @event(index=indexes, how=st.sampled_from(("connected", "silent", "")))
+    def a_pi_outside_herdr_comes_or_goes(self, index, how):
+        self.child(index).outside = how
 
     @precondition(lambda self: any(child.torn for child in self.world.children.values()))
     @event()

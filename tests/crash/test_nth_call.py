@@ -17,14 +17,28 @@ from pathlib import Path
 
 import pytest
 from crash.faults import ALIKE, ERRNOS, EXHAUSTIVE, FAULTS, Injector
-from crash.little_world import CRASH, PANE, RESTART, RUNNING_LOOKS, WORKTREE, World, is_end, pane
+from crash.little_world import (
+    AGAIN,
+    CRASH,
+    LOST,
+    PANE,
+    RESTART,
+    RUNNING_LOOKS,
+    WORKTREE,
+    World,
+    is_end,
+    pane,
+)
 from runs.written import RUN, key, result
+
+from strawboss.recovery.restored.numbers import LAST_MISS
 
 pytestmark = pytest.mark.slow
 
 HEALED_AFTER = 12  # a fault from then on outlasts whatever is given up after some looks
 LOOKS = 18
 RELOADED_LOOKS = 8
+LOOKS_TO_BE_LOST = LAST_MISS + 4
 LOOKS_TO_ACT = 2
 MISLEADING = frozenset(
     {"another's", "torn"}
@@ -66,7 +80,7 @@ def told(directory: Path, kind: str, injector: Injector, unlike: Unlike = nothin
         live_until(world, LOOKS)
         if not world.is_final:
             injector.heal()
-            live_until(world, world.looks + RELOADED_LOOKS)
+            live_until(world, world.looks + (LOOKS_TO_BE_LOST if kind == LOST else RELOADED_LOOKS))
     return world
 
 
@@ -130,7 +144,7 @@ def unended(story: Story) -> list[str]:
     A key that was taken back is no end: what could not be read then can be, and the child is asked.
     """
     world, keys, acts = story.world, set(story.keys), set(story.world.acts)
-    if world.kind != CRASH and not world.was_noted:
+    if world.kind != CRASH and not world.was_noted:  # of a lost run: with its pi
         return ["acted on a run that was never seen running"] if acts else []
     if not is_end(story.keys):
         return ["it came to no end"]
@@ -141,8 +155,16 @@ def unended(story: Story) -> list[str]:
     if world.kind == CRASH:
         is_silent = "ask" not in acts and not (world.give_ups or world.deaths or said_late(world))
         return ["its nudged key is written, nothing was sent and nobody told"] if is_silent else []
-    missing = {RESTART: {"close", "tell", "resume"}, WORKTREE: {"tell"}}[world.kind] - acts
+    missing = MISSING[world.kind] - acts
     return [f"said to be resumed without {sorted(missing)}"] if missing else []
+
+
+MISSING = {
+    RESTART: {"close", "tell", "resume"},
+    LOST: {"tell", "resume"},
+    WORKTREE: {"tell"},
+    AGAIN: {"tell"},
+}
 
 
 def said_late(world: World) -> bool:
@@ -174,7 +196,8 @@ def must_be_right(
 # -- the stranded run ----------------------------------------------------------------------------------------------
 
 STORIES = (CRASH, RESTART, WORKTREE)
-CALLS = [calls for calls in FAULTS if calls != "herdr act"]  # only one story closes a pane
+# Only one story closes a pane, and another one asks the machine.
+CALLS = [calls for calls in FAULTS if calls not in {"herdr act", "machine list"}]
 
 
 @pytest.mark.parametrize("calls", CALLS)
@@ -187,6 +210,12 @@ def test_whichever_call_fails_a_stranded_run_comes_to_its_end_and_nothing_happen
 
 def test_whichever_way_a_close_fails_it_happens_once_at_most() -> None:
     assert must_be_right(RESTART, "herdr act") == len(ways("herdr act", 1, thorough=True))
+
+
+@pytest.mark.parametrize("kind", [AGAIN, LOST])
+def test_whichever_call_fails_what_is_stranded_again_or_lost_comes_home_once(kind: str) -> None:
+    for calls in (*CALLS, "machine list"):
+        assert must_be_right(kind, calls, thorough=False) > 0 or (kind, calls) == (AGAIN, "machine list")
 
 
 # -- a run that differs in one thing -------------------------------------------------------------------------------

@@ -30,7 +30,9 @@ class TapedHistory(History):
 
     def new_tape(self):
         limits = Limits(session=64 * 1024 * 1024)
-        return Tape(self.shelf, SESSION, limits, evidence.LAUNCHER, evidence.SETTINGS, self.complaints.append)
+        return Tape(
+            self.shelf, SESSION, limits, evidence.LAUNCHER, self.world.settings, self.complaints.append
+        )
 
     def teardown(self):
         try:

@@ -15,7 +15,12 @@ from strawboss.tape.save import SavedTape
 
 pytestmark = pytest.mark.slow
 # By default; what a search finds without a tape it need not find once more.
-ON_TAPE = ("an ordinary and one worktree run", "one persistent run, two looks in full")
+ON_TAPE = (
+    "an ordinary and one worktree run",
+    "one persistent run, two looks in full",
+    "one lost worktree run, lost: warn",
+    "a resumed run, resumed: warn",
+)
 EVERY = 25  # looks, of which one is read again and played
 
 

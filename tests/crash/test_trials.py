@@ -11,6 +11,14 @@ CATCHES = {
     "resumed before the message is seen": "I1",
     "give-up not recorded": "I7",
     "fold order reversed": "I4",
+    "the roster asked before the key": "I5",
+    "key after the word: stranded again": "I7",
+    "recovered again before anybody asked for it": "I5",
+    "recovered again once too often": "I5",
+    "a result from before the resume counts, one after it does not": "I5",
+    "late key before the pane list": "I4",
+    "a lost run handed over before anybody is asked who holds it": "I5",
+    "a lost run asked after only before a wait": "I5",
 }
 
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import strawboss
 
 PACKAGE = Path(strawboss.__file__).parent
 TESTS = Path(__file__).parents[1]
-CATCH = "import crash.trials; crash.trials.search_until_caught()"
+CATCH = "import sys, crash.trials; crash.trials.search_until_caught(sys.argv[1:])"
 
 KEY_OF_NUDGE = "    if not (yield from write_key(known, NUDGED,"
 SEND = """\
@@ -26,16 +26,26 @@ SEND = """\
     assert early is not None
     yield SendIntercom(early.id, early.epoch, _request(known, run))
 """
+ROSTER_NOW = "        roster=(yield ListSessions()),\n"
+KEY_OF_WARNING = "    if not (yield from write_key(known, WARNED, run, **terminal)):\n"
+WARNING = """\
+    yield Notify("warning", messages.stranded_again(facts.name, run, facts.session_file, why, by_hand))
+"""
+AGAIN_BY_DEFAULT = ("a resumed run, resumed: warn",)
+LOST_TO_RECOVER = ("one lost ordinary run, lost: recover",)
 KEY_OF_CLOSE = "    if not (yield from write_key(known, CLOSING,"
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One change of the source: `file` in the package, the text as it is, the text turned around."""
+    """One change of the source: `file` in the package, the text as it is, the text turned around. `searches`: which of
+    `crash.search` are to notice, in that order.
+    """
 
     file: str
     text: str
     turned: str
+    searches: tuple[str, ...] = ("one ordinary run, three looks", "one worktree run, three looks")
 
 
 TRIALS: Mapping[str, Trial] = {
@@ -48,8 +58,8 @@ TRIALS: Mapping[str, Trial] = {
     ),
     "resumed before the message is seen": Trial(
         "recovery/restored/tell.py",
-        "        if known.learn(run, transcript=transcript).is_taken:\n",
-        "        if True:\n",
+        "        if facts.is_taken and not (facts.is_worktree",
+        "        if not (facts.is_worktree",
     ),
     "give-up not recorded": Trial(
         "recovery/restored/fail.py",
@@ -58,6 +68,43 @@ TRIALS: Mapping[str, Trial] = {
     ),
     "fold order reversed": Trial(
         "recovery/keys.py", "    for entry in entries:\n", "    for entry in reversed(tuple(entries)):\n"
+    ),
+    "the roster asked before the key": Trial("recovery/recheck.py", ROSTER_NOW, ""),
+    "key after the word: stranded again": Trial(
+        "recovery/again.py", KEY_OF_WARNING, WARNING + KEY_OF_WARNING, AGAIN_BY_DEFAULT
+    ),
+    "recovered again before anybody asked for it": Trial(
+        "recovery/again.py",
+        "settings.resumed is not Beyond.RECOVER",
+        "settings.resumed is None",
+        AGAIN_BY_DEFAULT,
+    ),
+    "recovered again once too often": Trial(
+        "recovery/again.py",
+        "times_recovered >= MOST_TIMES",
+        "times_recovered > MOST_TIMES",
+        ("a worktree run again, resumed: recover",),
+    ),
+    "a result from before the resume counts, one after it does not": Trial(
+        "recovery/conditions.py",
+        "results_at.get(file, -1) > facts.began_at",
+        "results_at.get(file, -1) < facts.began_at",
+        ("a resumed run, resumed: recover",),
+    ),
+    "late key before the pane list": Trial(
+        "recovery/restored/tell.py",
+        "known.learn(run, panes=(yield ListPanes())).panes",
+        "facts.panes",
+        ("a worktree run again, resumed: recover",),
+    ),
+    "a lost run handed over before anybody is asked who holds it": Trial(
+        "recovery/lost/claim.py",
+        "first_obstacle(facts, STILL_LOST)",
+        "None",
+        LOST_TO_RECOVER,
+    ),
+    "a lost run asked after only before a wait": Trial(
+        "recovery/lost/claim.py", "State.CLAIMED, State.TO_TELL", "State.CLAIMED", LOST_TO_RECOVER
     ),
 }
 
@@ -71,7 +118,11 @@ def caught_by(trial: Trial) -> str:
         path = os.pathsep.join([directory, str(TESTS)])
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
-            [sys.executable, "-P", "-c", CATCH], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-P", "-c", CATCH, *trial.searches],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
     return done.stdout.strip()
 
@@ -83,12 +134,12 @@ def turn(file: Path, trial: Trial) -> None:
     file.write_text(source.replace(trial.text, trial.turned))
 
 
-def search_until_caught() -> None:
-    """Runs in the copy: the first broken invariant of the small searches."""
-    from crash.search import one_run  # here, so that it is the copy's core that is searched
+def search_until_caught(names: Sequence[str]) -> None:
+    """Runs in the copy: the first broken invariant of those searches."""
+    from crash.search import SEARCHES  # here, so that it is the copy's core that is searched
 
-    for kind in ("ordinary", "worktree"):
-        found = one_run(kind).run(first=True)
+    for name in names:
+        found = SEARCHES[name]().run(first=True)
         if found is not None:
             sys.stdout.write(str(found.violation))
             return
