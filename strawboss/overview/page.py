@@ -17,6 +17,7 @@ from strawboss.recovery.memory import RunReport
 NAME_LENGTH = 40
 SHOWN = 20  # of one section; the rest is counted
 WHY_LENGTH = 200
+NEEDS, RECOVERED = "needs you", "recovered in the last 24 hours"
 SHELL_GOES_ON = " \\"
 
 
@@ -45,10 +46,19 @@ def page(views: Sequence[View], now: float) -> list[Block]:
     running = [Running(view.seen.launcher, run) for view in views for run in view.under_way]
     return [
         Block((_summary(views, needs, recovered),)),
-        *_section("needs you", Colour.NEEDS, list(_needs(needs))),
-        *_section("recovered in the last 24 hours", Colour.DONE, [_recovery(one, now) for one in recovered]),
+        *_section(NEEDS, Colour.NEEDS, list(_needs(needs))),
+        *_section(RECOVERED, Colour.DONE, [_recovery(one, now) for one in recovered]),
         *_section("under way", Colour.UNDER_WAY, list(map(_running, running))),
         *_quiet(views, now),
+    ]
+
+
+def of_launcher(view: View, now: float) -> list[Block]:
+    """What its own pi shows of it beside its runs. `now`: epoch seconds."""
+    recovered = sorted(view.recovered, key=lambda one: -one.at)
+    return [
+        *_section(NEEDS, Colour.NEEDS, list(_needs(view.needs))),
+        *_section(RECOVERED, Colour.DONE, [_recovery(one, now) for one in recovered]),
     ]
 
 

@@ -11,7 +11,8 @@
 The process says `process.looks {every}`: the seconds between two looks, 0 when it makes none. The extension takes the
 requests of a look as its sign, and replaces a process that gives none for `SILENT_LOOKS` such intervals.
 
-The extension says `session.started`, `session.entry`, `session.settled`, `session.ended`, and asks `status {run}`.
+The extension says `session.started`, `session.entry`, `session.settled`, `session.ended`, and asks `status {run}`
+(lines: of all runs, or of one in plain words) and `view` (rows to choose from, see `Row`).
 """
 
 from __future__ import annotations
@@ -70,6 +71,15 @@ class Asked(msgspec.Struct, frozen=True):
     """`status`: of all runs, or of one."""
 
     run: str = ""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """Of the answer to `view`: a line, and what it tells of. `command`: what a person is to do about it, where there is
+    something."""
+
+    text: str
+    run: str = ""
+    command: str = ""
 
 
 class Registry(msgspec.Struct, frozen=True):

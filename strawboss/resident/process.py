@@ -20,12 +20,12 @@ from strawboss.config import Config, ConfigError, load_config, state_directory
 from strawboss.pi import protocol
 from strawboss.pi.link import ExtensionGoneError, Link
 from strawboss.pi.pipe import has_ended, reader, write_whole
-from strawboss.pi.protocol import Message, Started
+from strawboss.pi.protocol import Message, Row, Started
 from strawboss.recovery.memory import Look
 from strawboss.resident.launcher import reason_to_stay_off
 from strawboss.resident.log import Log
 from strawboss.resident.session import ReplacedError, Session
-from strawboss.resident.status import run_lines, status_line, status_lines
+from strawboss.resident.status import overview_rows, run_lines, status_line, status_rows
 from strawboss.system import directories
 from strawboss.system.directories import file_name
 from strawboss.system.files import make_private_directory
@@ -98,6 +98,8 @@ class Process:
             self._session.taken.add(_entry_id(message))
         elif message.method == "status" and message.id is not None:
             self._link.send(protocol.answer(message.id, self._answer(_asked_run(message))))
+        elif message.method == "view" and message.id is not None:
+            self._link.send(protocol.answer(message.id, self._rows()))
 
     def _junk(self, why: str) -> None:
         self.log.warning("line ignored", why=why)
@@ -107,15 +109,15 @@ class Process:
 
     def _answer(self, run: str) -> list[str]:
         if not run or self._look is None or self._session is None:
-            return self._status()
+            return [row.text for row in self._rows()]
         return run_lines(self._look, run, self._session.explain)
 
-    def _status(self) -> list[str]:
-        return (
-            [self._note]
-            if self._look is None
-            else status_lines(self._look, time.monotonic() - self._looked_at)
-        )
+    def _rows(self) -> list[Row]:
+        if self._look is None or self._session is None:
+            return [Row(self._note)]
+        ago, now = time.monotonic() - self._looked_at, time.time()
+        told = overview_rows(self._session.seen(self._look.runs, now - ago), now)
+        return status_rows(self._look, ago, told)
 
     # -- one session start -------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from strawboss.config import Config, state_directory
 from strawboss.machine import ProcessList
+from strawboss.overview.seen import Seen as Overview
 from strawboss.pi.link import Link
 from strawboss.pi.protocol import Started
 from strawboss.recovery.commands import Command, Result
@@ -18,6 +19,7 @@ from strawboss.resident.connections import herdr_of, intercom_of
 from strawboss.resident.effects import Effects
 from strawboss.resident.launcher import artifacts_directory, disk_of, launcher_of
 from strawboss.resident.log import Log
+from strawboss.resident.overview import seen_from_inside
 from strawboss.resident.status import log_facts
 from strawboss.runs.disk import Disk
 from strawboss.system.directories import file_name
@@ -92,6 +94,10 @@ class Session:
     def explain(self, run: str) -> Explanation:
         """Every condition for that run as the last look saw it."""
         return self._seen.explain(self._launcher, self._settings, run)
+
+    def seen(self, runs: tuple[RunReport, ...], looked_at: float) -> Overview:
+        """For the overview, these being the runs of the last look (epoch seconds)."""
+        return seen_from_inside(self._launcher, runs, looked_at, self._current_disk())
 
     def _remember(self, look: Look) -> Look:
         self._memory = look.memory

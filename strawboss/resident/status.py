@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from strawboss.overview.seen import Seen
+from strawboss.pi.protocol import Row
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import Look, RunReport
 from strawboss.system.printable import printable
@@ -15,13 +17,35 @@ SHOWN = 40  # an old launcher has a thousand runs, nearly all of them settled
 SETTLED = "settled"
 
 
-def status_lines(look: Look, ago: float) -> list[str]:
-    """One line a run, the stranded ones first, the settled ones last; `ago`: seconds since the look."""
+def status_rows(look: Look, ago: float, told: Iterable[Row] = ()) -> list[Row]:
+    """One row a run, the stranded ones first, the settled ones last; `ago`: seconds since the look. `told`: what stands
+    before them."""
     runs = sorted(look.runs, key=lambda run: (not run.stranded, run.state == SETTLED, run.run))
     if not runs:
-        return [f"strawboss: this session has launched no subagents (looked {ago:.0f} s ago)"]
-    rest = [f"… and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
-    return [f"strawboss: {_counted(look)} (looked {ago:.0f} s ago)", *map(run_line, runs[:SHOWN]), *rest]
+        return [Row(f"strawboss: this session has launched no subagents (looked {ago:.0f} s ago)")]
+    rest = [Row(f"… and {len(runs) - SHOWN} more")] if len(runs) > SHOWN else []
+    before = list(told)
+    return [
+        Row(f"strawboss: {_counted(look)} (looked {ago:.0f} s ago)"),
+        *([*before, Row(""), Row("RUNS")] if before else []),
+        *(Row(run_line(run), run.run) for run in runs[:SHOWN]),
+        *rest,
+    ]
+
+
+def overview_rows(seen: Seen, now: float) -> list[Row]:
+    """What needs a person, with the command, and what was recovered, as `strawboss status` says it. `now`: epoch seconds."""
+    from strawboss.overview.judge import Need, view  # nobody asks in most sessions
+    from strawboss.overview.layout import wrapped
+    from strawboss.overview.page import of_launcher
+
+    rows = []
+    for block in of_launcher(view(seen, now), now):
+        command = block.about.command if isinstance(block.about, Need) else ""
+        texts = [wrapped(line.text, line.indent, None)[0] for line in block.lines]
+        first = Row(texts[0], block.about.run if block.about else "", command)
+        rows += [first, *map(Row, texts[1:])]
+    return rows
 
 
 def run_lines(look: Look, run: str, explain: Callable[[str], Explanation]) -> list[str]:

@@ -12,14 +12,14 @@ from strawboss.config import Config, state_directory
 from strawboss.machine import ProcessList
 from strawboss.overview.judge import CLOSED_STATES, DAY_SECONDS
 from strawboss.overview.seen import Seen, Watch
-from strawboss.recovery.evidence import Launcher, LaunchScript, Transcript
-from strawboss.recovery.keys import GAVE_UP, LOST
+from strawboss.recovery.evidence import Launcher
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.recheck import REGISTRY_READABLE
 from strawboss.recovery.verdict import Unknown
 from strawboss.resident.connections import Absent, herdr_address
 from strawboss.resident.launcher import POLICY_SUFFIX, disk_of, resolver, resolver_of_one_look
 from strawboss.resident.outside import look_on
+from strawboss.resident.overview import session_files
 from strawboss.runs.disk import Disk
 from strawboss.survey import sessions
 from strawboss.survey.bring_back import bring_back
@@ -148,7 +148,7 @@ class Survey:
         if all(run.state in WITHOUT_KEYS for run in seen.runs) or not self._is_of_late(seen.launcher.file):
             return seen
         transcript = disk.transcript()
-        return replace(seen, transcript=transcript, sessions=_session_files(transcript, disk))
+        return replace(seen, transcript=transcript, sessions=session_files(transcript, disk))
 
     def _is_of_late(self, file: str) -> bool:
         try:
@@ -163,12 +163,3 @@ def _as_known(run: RunReport) -> RunReport:
         return run
     obstacle = REGISTRY_READABLE.unknown(NOT_TOLD)
     return replace(run, machine="", state="not looked at", obstacle=obstacle, stranded=False)
-
-
-def _session_files(transcript: Transcript | Unknown, disk: Disk) -> dict[str, str]:
-    """Of the runs whose recovery failed."""
-    if isinstance(transcript, Unknown):
-        return {}
-    failed = {entry.run for entry in transcript.keys if entry.key in (GAVE_UP, LOST)}
-    scripts = {run: disk.run(run).script for run in failed}
-    return {run: script.session_file for run, script in scripts.items() if isinstance(script, LaunchScript)}

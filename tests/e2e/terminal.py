@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar, Self
 
 import pexpect
@@ -44,13 +45,23 @@ class Terminal:
     """The command in a pty; `screen` is drawn from all it has written."""
 
     def __init__(
-        self, command: Sequence[str], env: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        columns: int = COLUMNS,
+        rows: int = ROWS,
+        directory: Path | None = None,
     ) -> None:
         self._screen = Screen(columns, rows)
         self._stream = Stream(self._screen)
         self.written = b""
         self._process = pexpect.spawn(
-            command[0], list(command[1:]), env=dict(env), dimensions=(rows, columns), timeout=SECONDS
+            command[0],
+            list(command[1:]),
+            env=dict(env),
+            cwd=directory,
+            dimensions=(rows, columns),
+            timeout=SECONDS,
         )
 
     def __enter__(self) -> Self:

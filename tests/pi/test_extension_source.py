@@ -12,9 +12,10 @@ from strawboss.recovery.settings import LOOK_SECONDS
 SOURCE = (EXTENSION / "index.ts").read_text()
 
 
-def test_it_has_fewer_than_350_lines() -> None:
+def test_it_has_fewer_than_350_lines_beside_what_it_shows() -> None:
     assert len(SOURCE.splitlines()) < 350
-    assert [file.name for file in EXTENSION.glob("*.ts")] == ["index.ts"]
+    assert len((EXTENSION / "view.ts").read_text().splitlines()) < 50
+    assert sorted(file.name for file in EXTENSION.glob("*.ts")) == ["index.ts", "view.ts"]
 
 
 def test_it_needs_no_package_of_its_own() -> None:
@@ -26,6 +27,7 @@ def test_it_needs_no_package_of_its_own() -> None:
         "node:fs",
         "node:path",
         "@earendil-works/pi-coding-agent",
+        "./view.ts",
     }
 
 

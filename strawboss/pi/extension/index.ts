@@ -12,6 +12,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type ExtensionAPI, type ExtensionContext, getAgentDir, VERSION } from "@earendil-works/pi-coding-agent";
+import { completions, type Row, show } from "./view.ts";
 
 const PROTOCOL = 1;
 const ENTRY = "from strawboss.__main__ import main; main()"; // `-m` would cost 15 ms more
@@ -75,11 +76,9 @@ export default function strawboss(pi: ExtensionAPI) {
 		if (customType === CUSTOM_TYPE) session?.send({ method: "session.entry", params: { id: details?.id } });
 	});
 	pi.registerCommand("strawboss", {
-		description: "Show what strawboss knows of the subagents this session launched",
-		handler: async (args, ctx) => {
-			const lines = session ? await session.status(args) : [`strawboss is off: ${off}`];
-			quietly(() => ctx.ui.notify(lines.join("\n"), "info"));
-		},
+		description: "Show what strawboss knows of the subagents this session launched, or of one: /strawboss RUN",
+		getArgumentCompletions: async (begin) => completions((await session?.rows()) ?? [], begin.trim()),
+		handler: (args, ctx) => show(session, off, args.trim(), ctx),
 	});
 
 	/** Neither idle nor in a run: a compaction, beside which a message would start a run (or one is being prepared). */
@@ -217,12 +216,20 @@ class Process {
 	status(run = ""): Promise<string[]> {
 		if (!this.begun) return Promise.resolve([NOTHING_YET]);
 		if (!this.child) return Promise.resolve([`strawboss is off: ${this.over || "its process is being restarted"}`]);
+		return this.ask("status", { run }).then((lines) => (lines ? lines.map(String) : ["strawboss does not answer"]));
+	}
+
+	/** Lines of which some tell of a run; none where nobody answers. */
+	rows(): Promise<Row[]> {
+		return this.child ? this.ask("view", {}).then((rows) => rows ?? []) : Promise.resolve([]);
+	}
+
+	private ask(method: string, params: Params): Promise<any[] | undefined> {
 		const id = ++this.asked;
 		return new Promise((resolve) => {
-			const silence = ["strawboss does not answer"];
-			this.waiting.set(id, (result) => resolve(Array.isArray(result) ? result.map(String) : silence));
+			this.waiting.set(id, (result) => resolve(Array.isArray(result) ? result : undefined));
 			setTimeout(() => this.answered(id), STATUS_MS).unref();
-			this.send({ id, method: "status", params: { run } });
+			this.send({ id, method, params });
 		});
 	}
 

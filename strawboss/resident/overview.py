@@ -1,0 +1,27 @@
+"""A launcher for the overview, with what its keys and its launch scripts say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from strawboss.overview.seen import Seen, Watch
+from strawboss.recovery.evidence import Launcher, LaunchScript, Transcript
+from strawboss.recovery.keys import GAVE_UP, LOST
+from strawboss.recovery.memory import RunReport
+from strawboss.recovery.verdict import Unknown
+from strawboss.runs.disk import Disk
+
+
+def seen_from_inside(launcher: Launcher, runs: tuple[RunReport, ...], looked_at: float, disk: Disk) -> Seen:
+    """As its own process sees it, at its last look (epoch seconds)."""
+    transcript = disk.transcript()
+    return Seen(launcher, Watch.LOOKING, runs, looked_at, transcript, session_files(transcript, disk))
+
+
+def session_files(transcript: Transcript | Unknown, disk: Disk) -> Mapping[str, str]:
+    """Of the runs whose recovery failed."""
+    if isinstance(transcript, Unknown):
+        return {}
+    failed = {entry.run for entry in transcript.keys if entry.key in (GAVE_UP, LOST)}
+    scripts = {run: disk.run(run).script for run in failed}
+    return {run: script.session_file for run, script in scripts.items() if isinstance(script, LaunchScript)}
