@@ -86,11 +86,16 @@ MERGED: Alphabet = {
     "send": ("done", "failed", "done, reply lost"),
     "tell": ("done", "failed", "done, reply lost"),
 }
+# Its nudge is that of every run: two looks ask for it.
+MERGED_IN_ITS_WORKTREE: Alphabet = {**MERGED, "activity": ("active",)}
 # From where one more miss gives up; what moves within a look is left to three looks.
 TIRED: Alphabet = {**MERGED, "moves": ("nothing",)}
 # From where the restored case has given up: what is left of it, and who may hold its session.
 LOST: Alphabet = {
     **TIRED,
+    "registry": ("untracked", "tracked"),
+    "files": ("known",),
+    "transcript": ("whole",),
     "activity": ("active",),
     "pane": ("gone", "shell", "stored new", "plain new", "script", "unknown"),
     "roster": ("absent", "idle", "unknown"),
@@ -115,6 +120,8 @@ UNMERGED: Alphabet = {
     "tail": ("cut", "ended", GROWN, "unknown"),
     "moves": ("nothing",),
 }
+# What an activity file may say is the same for every run.
+UNMERGED_IN_ITS_WORKTREE: Alphabet = {**UNMERGED, "activity": ("waiting", "active")}
 BOTH_ACT: Alphabet = {
     "registry": ("untracked",),
     "activity": ("active",),

@@ -19,21 +19,27 @@ from e2e.fleet import Child, Fleet, Launcher
 STRAWBOSS, PI, HERDR = "strawboss", "pi", "herdr"
 REQUESTS = 6  # until the next kill; a recovery from the first look to the last key has some 10 to 30
 HAIR_SECONDS = 0.03
-END_KEYS = ("nudged", "resumed", "gaveUp", "lost")
+END_KEYS = ("nudged", "gaveUp", "lost")  # beside `resumed`
 RESTARTS = 3  # that the extension gives a process in one pi
 
 
 class Killer:
-    """`kills`: what it killed and after how many requests, for whoever reads a failure."""
+    """`kills`: what it killed and after how many requests, for whoever reads a failure. `strandings`: how often the run is
+    stranded, and so handed over.
+    """
 
-    def __init__(self, fleet: Fleet, launcher: Launcher, child: Child, random: Random) -> None:
+    def __init__(
+        self, fleet: Fleet, launcher: Launcher, child: Child, random: Random, strandings: int
+    ) -> None:
         self._fleet, self._launcher, self._child, self._random = fleet, launcher, child, random
+        self._strandings = strandings
         self._crashes = 0
         self.kills: list[tuple[str, int]] = []
 
     @property
     def is_over(self) -> bool:
-        return any(self._launcher.written(key) for key in END_KEYS)
+        handed_over = len(self._launcher.written("resumed")) >= self._strandings
+        return handed_over or any(self._launcher.written(key) for key in END_KEYS)
 
     def strike(self, victim: str) -> None:
         """Wait for the moment and kill; nothing if the run has come to its end before."""

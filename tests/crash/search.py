@@ -14,7 +14,18 @@ from functools import partial
 from typing import Any
 
 from crash import evidence
-from crash.alphabet import AGAIN, AGAIN_IN_ITS_WORKTREE, BOTH_ACT, CUT, LOST, MERGED, TIRED, UNMERGED
+from crash.alphabet import (
+    AGAIN,
+    AGAIN_IN_ITS_WORKTREE,
+    BOTH_ACT,
+    CUT,
+    LOST,
+    MERGED,
+    MERGED_IN_ITS_WORKTREE,
+    TIRED,
+    UNMERGED,
+    UNMERGED_IN_ITS_WORKTREE,
+)
 from crash.judge import BrokenInvariantError, Record, has_converged
 from crash.play import Play
 from crash.states import Choices, CoveredError, Run, State
@@ -256,15 +267,22 @@ def _must_be_called_lost(run: Run, before: Run, play: Play) -> None:
         raise BrokenInvariantError("I4", "it is lost, and is left alone")
 
 
+OF_ANY_KIND = (MERGED, UNMERGED)
+OF_A_KIND = {"worktree": (MERGED_IN_ITS_WORKTREE, UNMERGED_IN_ITS_WORKTREE)}
+
+
 def one_run(kind: str) -> Search:
     """A run of that kind, never seen and seen running, over the alphabet of three looks."""
     run = Run("2a2b3c4d", kind)
-    return Search((State((run,), Memory()), State((seen(run),), Memory())), alphabet=MERGED)
+    return Search(
+        (State((run,), Memory()), State((seen(run),), Memory())), alphabet=OF_A_KIND.get(kind, OF_ANY_KIND)[0]
+    )
 
 
 def one_run_in_full(kind: str) -> Search:
     """Over two looks: the check on what `MERGED` leaves out."""
-    return Search(one_run(kind).roots, looks=2, in_full=True, alphabet=UNMERGED)
+    _, alphabet = OF_A_KIND.get(kind, OF_ANY_KIND)
+    return Search(one_run(kind).roots, looks=2, in_full=True, alphabet=alphabet)
 
 
 def one_tired_run(kind: str) -> Search:
