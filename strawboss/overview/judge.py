@@ -8,12 +8,12 @@ from datetime import datetime
 
 from strawboss.overview.seen import Seen, Watch
 from strawboss.recovery.evidence import KeyEntry, Launcher, Transcript
-from strawboss.recovery.keys import CONTINUED, GAVE_UP, LOST, NUDGED, RESUMED, RunKeys, fold
+from strawboss.recovery.keys import CLAIM, CONTINUED, GAVE_UP, LEFT, LOST, NUDGED, RESUMED, WARNED
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.nudge.machine import DONE as ASKED
-from strawboss.recovery.restored.conditions import has_never_ended
+from strawboss.recovery.restored.conditions import has_never_ended, has_something_left
 from strawboss.recovery.restored.machine import DONE as HANDED_OVER
-from strawboss.recovery.verdict import Unknown
+from strawboss.recovery.verdict import Answer, Unknown
 from strawboss.recovery.wording import exactly
 
 DAY_SECONDS = 86_400.0
@@ -35,7 +35,7 @@ DONE: Mapping[str, str] = {
 @dataclass(frozen=True, slots=True)
 class Need:
     """What a person has to do. `run`: empty when it is about the launcher itself. `command`: for a shell, or, where it
-    begins with `/`, for its pi, or with `subagent_resume`, for the launcher to call."""
+    begins with `/`, for its pi, or with `subagent_resume`, for the launcher to call; empty where `what` says it all."""
 
     launcher: Launcher
     run: str
@@ -134,36 +134,62 @@ def _looked(seen: Seen) -> float:
 
 
 def _failed(seen: Seen, keys: tuple[KeyEntry, ...], oldest: float) -> Iterable[Need]:
-    """Runs that were given up after a failed step, or are lost, and that nobody has seen to since."""
-    names = {run.run: run.name for run in seen.runs}
-    for run, said in fold(keys).items():
-        what = _what_failed(said)
-        if what and _last_time(keys, run) >= oldest and not _is_seen_to(seen, run):
-            command = seen.bring_back if seen.watch is Watch.CLOSED else _resume(seen, run)
-            yield Need(seen.launcher, run, names.get(run, ""), what, command)
+    """Runs whose last word leaves them to a person, and that nobody has seen to since."""
+    runs = {run.run: run for run in seen.runs}
+    last = {entry.run: entry for entry in keys if entry.key in LEFT or entry.key in DONE}
+    for run, entry in last.items():
+        what = _what_failed(entry)
+        if what and _is_new(entry, oldest) and not _is_seen_to(seen, run) and not _is_void(runs.get(run)):
+            name = runs[run].name if run in runs else ""
+            yield Need(seen.launcher, run, name, what, _by_hand(seen, entry))
 
 
-def _what_failed(keys: RunKeys) -> str:
-    if keys.resumed or keys.nudged:
-        return ""
-    if keys.gave_up is not None:
-        return f"was given up: {keys.gave_up or 'a step failed'}"
-    return "was running and did not come back" if keys.lost else ""
+def _what_failed(entry: KeyEntry) -> str:
+    """Nothing for one that was recovered, or whose recovery goes on by itself."""
+    if entry.key == GAVE_UP:
+        return f"was given up: {entry.data.get('why') or 'a step failed'}"
+    if entry.key == LOST and entry.data.get("then") != CLAIM:
+        return "was running and did not come back"
+    return _where_it_waits(entry) if entry.key == WARNED else ""
 
 
-def _last_time(keys: tuple[KeyEntry, ...], run: str) -> float:
-    """Of its last failure; one without a time counts as new."""
-    times = [written_at(entry) for entry in keys if entry.run == run and entry.key in (GAVE_UP, LOST)]
-    return times[-1] or float("inf")
+def _where_it_waits(warned: KeyEntry) -> str:
+    pane = warned.data.get("pane")
+    place = f"its pane {pane}" if pane else "its pane"
+    todo = f"close {place}, and" if warned.data.get("then") == CLAIM else f"go on with it in {place}"
+    return f"is stranded again and left to you: {todo}"
+
+
+def _is_new(entry: KeyEntry, oldest: float) -> bool:
+    """One without a time counts as new."""
+    return (written_at(entry) or float("inf")) >= oldest
 
 
 def _is_seen_to(seen: Seen, run: str) -> bool:
-    """Its session file has reported, or has been resumed, by a person or by its launcher."""
+    """Its session file has reported, or has been resumed, by a person or by its launcher, since the run began."""
     file, transcript = seen.sessions.get(run), seen.transcript
     if file is None or not isinstance(transcript, Transcript):
         return False
-    resumed = {resume.session_file for resume in transcript.resumes}
-    return file in transcript.results | transcript.pings | resumed
+    began = max((one.at for one in transcript.resumes if one.run == run), default=None)
+    if began is None:
+        return file in transcript.results | transcript.pings | {
+            one.session_file for one in transcript.resumes
+        }
+    later = [one.at for one in transcript.resumes if one.session_file == file]
+    return max([transcript.results_at.get(file, began), *later]) > began
+
+
+def _is_void(run: RunReport | None) -> bool:
+    """Its worktree was removed or cancelled."""
+    obstacle = run.obstacle if run is not None else None
+    return obstacle is not None and obstacle.is_of([has_something_left]) and obstacle.answer is Answer.NO
+
+
+def _by_hand(seen: Seen, entry: KeyEntry) -> str:
+    if seen.watch is Watch.CLOSED:
+        return seen.bring_back
+    waits_in_its_pane = entry.key == WARNED and entry.data.get("then") != CLAIM
+    return "" if waits_in_its_pane else _resume(seen, entry.run)
 
 
 def _resume(seen: Seen, run: str) -> str:

@@ -85,7 +85,7 @@ def _needs(needs: Sequence[Need]) -> Iterable[Block]:
         alike = list(group)
         for need in alike:
             lines = [Line(f"{subject(need)} {cut(need.what, WHY_LENGTH)}", Colour.PLAIN, 2)]
-            if need is alike[-1]:
+            if command and need is alike[-1]:
                 lines.append(_command(command))
             yield Block(tuple(lines), need)
 

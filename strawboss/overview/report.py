@@ -20,8 +20,8 @@ SCHEMA = Path(__file__).parent / "status.json"
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`machine`: nudge, restored, worktree, or empty while it is tracked or settled. `condition`: the first that does not
-    hold, with its `answer` and `why`; all empty when every one holds."""
+    """`machine`: nudge, restored, worktree, lost, or empty while it is tracked or settled. `condition`: the first that
+    does not hold, with its `answer` and `why`; all empty when every one holds."""
 
     run: str
     name: str
@@ -35,7 +35,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class NeedsYou(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`run`: empty when it is about the launcher. `command`: for a shell; `/…`: for its pi; `subagent_resume …`: for
-    the launcher to call."""
+    the launcher to call; empty where `what` says it all."""
 
     run: str
     what: str

@@ -14,7 +14,7 @@ from strawboss.recovery.wording import times
 
 MOST_TIMES = 3  # one task is handed over, whatever the ids of its runs; the next time a person is warned
 
-FIRST_TIME = Named("again.it_was_not_recovered_before", "it was not recovered before")
+MAY_BE_RECOVERED = Named("again.it_may_be_recovered_again", "it may be recovered again")
 
 
 def why_left_to_a_person(facts: Facts) -> str:
@@ -24,17 +24,19 @@ def why_left_to_a_person(facts: Facts) -> str:
     if facts.times_recovered >= MOST_TIMES:
         return f"this task has been resumed {times(MOST_TIMES)}"
     if facts.settings.resumed is not Beyond.RECOVER:
-        return "it was recovered before, and `resumed: recover` in the config is what has that done again"
+        return "it was recovered before; `resumed: recover` in the config has that done again"
     return ""
 
 
-def warn_of_stranding(known: Known, run: str, machine: str, why: str, by_hand: str) -> Asks:
-    """One warning: its key says so, and in which terminal it was stranded. Whether the key is durable."""
+def warn_of_stranding(known: Known, run: str, machine: str, why: str, by_hand: str, **noted: str) -> Asks:
+    """One warning: its key says so, where it was stranded, and what else is `noted`. Whether the key is durable."""
     facts = known.facts[run]
     pane = facts.pane or facts.launch_pane
-    terminal = {"terminal": pane.terminal} if pane is not None and pane.terminal is not None else {}
-    if not (yield from write_key(known, WARNED, run, **terminal)):
+    place = {} if pane is None else {"pane": pane.id}
+    if pane is not None and pane.terminal is not None:
+        place["terminal"] = pane.terminal
+    if not (yield from write_key(known, WARNED, run, **place, **noted, why=why)):
         return False
-    known.obstruct(run, machine, FIRST_TIME.no(why))
+    known.obstruct(run, machine, MAY_BE_RECOVERED.no(why))
     yield Notify("warning", messages.stranded_again(facts.name, run, facts.session_file, why, by_hand))
     return True

@@ -230,14 +230,15 @@ def is_nowhere_else(facts: Facts) -> Said:
 @condition("nobody was told of it there before")
 def is_a_new_stranding(facts: Facts) -> Said:
     """A new terminal is a new stranding, and the keys carry the terminals that were dealt with; one warning is enough."""
-    if not facts.keys.dealt_with:
+    keys, pane = facts.keys, facts.pane or facts.launch_pane
+    if not (keys.dealt_with or keys.warned_in):
         return YES
     if isinstance(facts.panes, Unknown):
         return unknown(facts.panes)
-    pane = facts.pane or facts.launch_pane
-    if pane is not None and pane.terminal in facts.keys.dealt_with:
-        return no("what could be done about it in that terminal was done")
-    if facts.keys.warned_in and why_left_to_a_person(facts):
+    terminal = pane.terminal if pane is not None else None
+    if terminal in keys.handed_in:
+        return no("its launcher was told of it in that terminal")
+    if terminal in keys.warned_in or (keys.warned_in and why_left_to_a_person(facts)):
         return no("a person was warned of it")
     return YES
 

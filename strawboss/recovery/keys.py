@@ -17,7 +17,8 @@ CONTINUED = "continued"
 GAVE_UP = "gaveUp"
 LOST = "lost"
 WARNED = "warned"
-CLAIM = "resume"  # what a `lost` key says beside, when the run is handed to its launcher
+LEFT = frozenset({GAVE_UP, LOST, WARNED})  # leave a run to a person
+CLAIM = "resume"  # what a `lost` key says beside, when the run is handed to its launcher; a `warned` one to a person
 
 
 @dataclass(frozen=True, slots=True)

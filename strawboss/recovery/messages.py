@@ -13,8 +13,8 @@ from strawboss.recovery.wording import exactly, quoted, reason
 
 def stranded_again(name: str, run: str, session_file: str, why: str, by_hand: str) -> str:
     return (
-        f"Straw Boss leaves {quoted(name)} (run {run}, session file {exactly(session_file)}) to you: it is stranded, and "
-        f"{why}. {by_hand}"
+        f"Straw Boss leaves {quoted(name)} (run {run}, session file {exactly(session_file)}) to you: it is stranded "
+        f"again, and {why}. {by_hand}"
     )
 
 

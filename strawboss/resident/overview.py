@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from strawboss.overview.seen import Seen, Watch
 from strawboss.recovery.evidence import Launcher, LaunchScript, Transcript
-from strawboss.recovery.keys import GAVE_UP, LOST
+from strawboss.recovery.keys import LEFT
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.verdict import Unknown
 from strawboss.runs.disk import Disk
@@ -19,9 +19,9 @@ def seen_from_inside(launcher: Launcher, runs: tuple[RunReport, ...], looked_at:
 
 
 def session_files(transcript: Transcript | Unknown, disk: Disk) -> Mapping[str, str]:
-    """Of the runs whose recovery failed."""
+    """Of the runs that are left to a person."""
     if isinstance(transcript, Unknown):
         return {}
-    failed = {entry.run for entry in transcript.keys if entry.key in (GAVE_UP, LOST)}
-    scripts = {run: disk.run(run).script for run in failed}
-    return {run: script.session_file for run, script in scripts.items() if isinstance(script, LaunchScript)}
+    files = {entry.run: disk.run(entry.run) for entry in transcript.keys if entry.key in LEFT}
+    scripts = [(run, script) for run, of in files.items() for script in (of.resume_script, of.script)]
+    return {run: script.session_file for run, script in scripts if isinstance(script, LaunchScript)}

@@ -8,7 +8,18 @@ from datetime import datetime
 from pathlib import Path
 
 from strawboss.recovery.evidence import KeyEntry, Launcher, Transcript
-from strawboss.recovery.keys import CLOSING, CONTINUED, GAVE_UP, LOST, NUDGED, RESUMED, SEEN, UNCLOSED
+from strawboss.recovery.keys import (
+    CLOSING,
+    CONTINUED,
+    GAVE_UP,
+    LOST,
+    NUDGED,
+    RESUMED,
+    SEEN,
+    UNCLOSED,
+    UNNUDGED,
+    WARNED,
+)
 from strawboss.recovery.verdict import Unknown
 from strawboss.runs.transcript import TranscriptReader
 from strawboss.tape.codec import typed
@@ -27,12 +38,14 @@ NOT_DONE = (
 DONE, FAILED, NOT_KNOWN = "done", "failed", "not known"
 SAID = {
     NUDGED: "it was asked for its report",
+    UNNUDGED: "that question was taken back",
     CLOSING: "its restored pane was closed",
     UNCLOSED: "the close of its pane was taken back",
     CONTINUED: "it was told to go on in its worktree",
     RESUMED: "its launcher was told of it and has taken that in",
     GAVE_UP: "it was given up",
-    LOST: "it was reported lost",
+    LOST: "it was running and did not come back",
+    WARNED: "it was stranded again and left to a person",
 }
 
 

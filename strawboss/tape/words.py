@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from strawboss.recovery import facts
+from strawboss.recovery.again import MAY_BE_RECOVERED
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.lost.machine import State as Lost
 from strawboss.recovery.memory import RunReport
@@ -19,10 +20,11 @@ NAME_LENGTH = 60
 NEAR = 5
 UNASKED = frozenset({facts.NOT_ASKED.why, NOT_ASKED.why})  # why a look or its tape does not know
 BY_HAND = "its session file has its work, and subagent_resume goes on with it"
+AGAIN = " (a person is told instead where it was recovered before, unless the config says `resumed: recover`)"
 NEXT = {
-    "nudge": "it is asked for its report",
-    "restored": "its pane is closed and its launcher is told to resume it",
-    "worktree": "its launcher is told of it, and a child that was cut off is told to go on",
+    "nudge": f"it is asked for its report{AGAIN}",
+    "restored": f"its pane is closed and its launcher is told to resume it{AGAIN}",
+    "worktree": f"its launcher is told of it, and a child that was cut off is told to go on{AGAIN}",
     "lost": "a person is told, or, with `lost: recover` in the config, its launcher is told to resume it",
 }
 
@@ -51,7 +53,11 @@ STATES: Mapping[str, str] = {
 }
 
 
-ONLY_OBSERVED = "nothing is done for it: {why}"
+# Where that stands in the way, it says more than the state.
+BY_OBSTACLE = (
+    (MAY_ACT, "nothing is done for it: {why}"),
+    (MAY_BE_RECOVERED, "it is stranded again, and a person was told what to do: {why}"),
+)
 
 
 def sentence(report: RunReport) -> str:
@@ -66,8 +72,9 @@ def called(report: RunReport) -> str:
 
 
 def what(report: RunReport) -> str:
-    held_back = report.obstacle is not None and report.obstacle.is_of([MAY_ACT])
-    said = ONLY_OBSERVED if held_back else STATES.get(report.state, f"{report.machine}: {report.state}")
+    obstacle = report.obstacle
+    special = [said for name, said in BY_OBSTACLE if obstacle is not None and obstacle.is_of([name])]
+    said = (*special, STATES.get(report.state, f"{report.machine}: {report.state}"))[0]
     return printable(said.format(why=why(report), next=NEXT.get(report.machine, "it is recovered")))
 
 

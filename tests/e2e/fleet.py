@@ -27,11 +27,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+import msgspec
 from e2e.pi_install import pi_environment
 from standins.herdr import HerdrServer
 from standins.intercom import Broker
 from standins.model import Answer, Call, Calls, Model, Request, Script, Text, instructed, text_of
 
+from strawboss.overview.report import Status
 from strawboss.pi.installation import EXTENSION
 
 T = TypeVar("T")
@@ -334,6 +336,13 @@ class Fleet:
         self.wait_for(lambda: "seen" in launcher.keys(child), what="the run to be noted")
         self.wait_for(lambda: launcher.is_idle, what="the launcher to be idle")
         return str(self.wait_for(lambda: self.herdr.pane_on(child.session))["pane_id"])
+
+    def status(self) -> tuple[Status, int]:
+        """What `strawboss status --json` says, by its schema, and the exit code."""
+        command = [sys.executable, "-m", "strawboss", "status", "--json"]
+        done = subprocess.run(command, env=self.herdr.env, capture_output=True, check=False, timeout=60)
+        assert done.stderr == b""
+        return msgspec.json.decode(done.stdout, type=Status), done.returncode
 
     # -- watching --------------------------------------------------------------------------------------------------
 

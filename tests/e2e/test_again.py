@@ -10,6 +10,8 @@ import pytest
 from e2e.fleet import HERDR, REPORT, WENT_ON, Child, Fleet, Launcher, Session, cut_off
 from namespaces import runs_alone
 
+from strawboss.overview.report import NeedsYou
+
 TASK = "SLEEP 300\nSAY never said"
 
 
@@ -124,11 +126,25 @@ def test_by_default_a_second_restart_leaves_both_to_a_person_with_one_warning_ea
             assert launcher.keys(child)[-1] == "warned"
             (notice,) = (notice for notice in launcher.notices if child.run in notice)
             assert str(child.session) in notice
+        needs = needs_of(fleet, resumed, delta)
+        assert needs[resumed.run].what.startswith("is stranded again and left to you: close its pane ")
+        assert needs[resumed.run].command == f'subagent_resume {{"sessionPath": "{beta.session}"}}'
+        assert needs[delta.run].what.startswith(
+            "is stranded again and left to you: go on with it in its pane "
+        )
         assert launcher.messages("straw-boss") == messages
         assert len(launcher.resumed(beta)) == 1
         assert launcher.results(beta) == launcher.messages("intercom_message", REPORT) == []
         assert len(Session(delta.session).messages("intercom_message")) == told
         assert HERDR or fleet.closed() == before
+
+
+def needs_of(fleet: Fleet, *children: Child) -> dict[str, NeedsYou]:
+    """What `strawboss status` tells a person to do, which is for these alone."""
+    told, code = fleet.status()
+    needs = {need.run: need for launcher in told.launchers for need in launcher.needs_you}
+    assert (code, set(needs)) == (1, {child.run for child in children})
+    return needs
 
 
 def test_by_default_a_child_whose_pane_was_forgotten_gets_one_warning_with_the_call_to_make() -> None:
@@ -142,5 +158,6 @@ def test_by_default_a_child_whose_pane_was_forgotten_gets_one_warning_with_the_c
         assert "`lost: recover`" in notice
         assert f'subagent_resume {{"sessionPath": "{child.session}"}}' in notice
         assert launcher.keys(child) == ["seen", "lost"]
+        assert needs_of(fleet, child)[child.run].command in notice
         assert launcher.messages("straw-boss") == launcher.results(child) == []
         assert HERDR or fleet.closed() == []

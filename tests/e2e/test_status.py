@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,6 @@ from e2e.terminal import COLUMNS, Terminal
 from strawboss.herdr import installation
 from strawboss.herdr.installation import PLUGIN
 from strawboss.overview.report import Launcher as Shown
-from strawboss.overview.report import Status
 
 STATUS = [sys.executable, "-m", "strawboss", "status"]
 
@@ -36,7 +34,7 @@ def test_it_says_the_right_thing_before_during_and_after_herdr_is_killed(fleet: 
     children = {launcher.id: ran for launcher, ran in started}
     installation.install(fleet.herdr.env, fleet.root / "plugin", sys.executable)
 
-    told, code = asked(fleet)
+    told, code = fleet.status()
     assert (code, told.needs_you) == (0, 0)
     assert all(one.looking and one.pid for one in told.launchers)
     assert {one.session: states(one) for one in told.launchers} == {
@@ -53,7 +51,7 @@ def test_it_says_the_right_thing_before_during_and_after_herdr_is_killed(fleet: 
     fleet.wait_for(lambda: fleet.is_saved() and str(gone.file) not in fleet.saved, what="herdr to save that")
     fleet.herdr.kill()
     fleet.wait_for(lambda: not fleet._living_pis(), what="every pi to end")
-    told, code = asked(fleet)
+    told, code = fleet.status()
     assert (code, told.needs_you) == (1, 6)
     assert all(one.looking is False and one.pid is None for one in told.launchers)
     lines, code = shown(fleet)
@@ -68,7 +66,7 @@ def test_it_says_the_right_thing_before_during_and_after_herdr_is_killed(fleet: 
         for child in children[launcher.id]:
             fleet.wait_for(lambda: launcher.results(child), what="the result")  # noqa: B023
         launcher.let_it_look()
-    told, code = asked(fleet)
+    told, code = fleet.status()
     assert (code, told.needs_you) == (1, 2)
     by_session = {one.session: one for one in told.launchers}
     assert all(by_session[one.id].looking and not by_session[one.id].needs_you for one in back)
@@ -85,7 +83,7 @@ def test_it_says_the_right_thing_before_during_and_after_herdr_is_killed(fleet: 
     fleet.herdr.run(pane, by_session[gone.id].needs_you[0].command)
     for child in children[gone.id]:
         fleet.wait_for(lambda: gone.results(child), what="the result")  # noqa: B023
-    fleet.wait_for(lambda: asked(fleet)[1] == 0, what="its runs to be seen to")
+    fleet.wait_for(lambda: fleet.status()[1] == 0, what="its runs to be seen to")
 
 
 def launched(fleet: Fleet, number: int) -> tuple[Launcher, list[Child]]:
@@ -107,15 +105,6 @@ def announced(fleet: Fleet) -> list[str]:
 
     fleet.wait_for(lambda: {log["status"] for log in logs()} == {"succeeded"}, what="the notification")
     return [log["stdout"] for log in logs()]
-
-
-def asked(fleet: Fleet) -> tuple[Status, int]:
-    """What `--json` says, by its schema, and the exit code."""
-    done = subprocess.run(
-        [*STATUS, "--json"], env=fleet.herdr.env, capture_output=True, check=False, timeout=60
-    )
-    assert done.stderr == b""
-    return msgspec.json.decode(done.stdout, type=Status), done.returncode
 
 
 def shown(fleet: Fleet) -> tuple[list[str], int]:
@@ -145,5 +134,5 @@ def assert_whole(lines: list[str], children: list[Child]) -> None:
 
 
 def test_what_is_written_fits_the_schema_that_is_shipped(fleet: Fleet) -> None:
-    told, _ = asked(fleet)
+    told, _ = fleet.status()
     assert json.loads(msgspec.json.encode(told)) == {"launchers": [], "needs_you": 0}

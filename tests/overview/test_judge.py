@@ -11,7 +11,7 @@ from strawboss.overview.judge import DAY_SECONDS, RELOAD, WEEK_SECONDS, duration
 from strawboss.overview.seen import Seen, Watch
 from strawboss.recovery.evidence import KeyEntry, Resume, Transcript
 from strawboss.recovery.memory import RunReport
-from strawboss.recovery.restored.conditions import has_never_ended
+from strawboss.recovery.restored.conditions import has_never_ended, has_something_left
 from strawboss.recovery.verdict import Named, Unknown
 from strawboss.recovery.wording import iso
 
@@ -88,6 +88,64 @@ def test_its_closed_launcher_is_to_be_brought_back_first_and_is_told_of_once(nam
 def test_what_has_reported_or_was_resumed_since_needs_nobody(since: dict[str, object]) -> None:
     transcript = replace(Transcript(keys=(failed("gaveUp"),)), **since)
     assert needs(seen(Watch.LOOKING, RESUMED, transcript=transcript)) == []
+
+
+def warned(**noted: str) -> KeyEntry:
+    return key("warned", at=iso(NOW - 60), pane="w1:p3", **noted)
+
+
+def test_what_is_stranded_again_says_what_to_do_first_and_what_then() -> None:
+    (need,) = view(seen(Watch.LOOKING, TRACKED, keys=(warned(then="resume"),)), NOW).needs
+    assert need.what == "is stranded again and left to you: close its pane w1:p3, and"
+    assert need.command == f'subagent_resume {{"sessionPath": "{FILE}"}}'
+
+
+def test_where_nothing_is_to_be_resumed_its_pane_is_all_there_is_to_say() -> None:
+    keys = (failed("continued", 200), failed("resumed", 199), warned())
+    (need,) = view(seen(Watch.LOOKING, TRACKED, keys=keys), NOW).needs
+    assert (need.what, need.command) == (
+        "is stranded again and left to you: go on with it in its pane w1:p3",
+        "",
+    )
+    assert needs(seen(Watch.CLOSED, TRACKED, keys=keys)) == [(RUN, BACK)]
+
+
+@pytest.mark.parametrize("name", ["nudged", "resumed", "continued"])
+def test_what_was_recovered_after_a_warning_needs_nobody(name: str) -> None:
+    assert needs(seen(Watch.LOOKING, RESUMED, keys=(warned(), failed(name, 30)))) == []
+
+
+def test_a_worktree_that_was_removed_needs_nobody_one_that_cannot_be_told_does() -> None:
+    gone = replace(TRACKED, obstacle=has_something_left.no("its manifest says removed"))
+    assert needs(seen(Watch.LOOKING, gone, keys=(warned(),))) == []
+    torn = replace(TRACKED, obstacle=has_something_left.unknown("its manifest is damaged"))
+    assert needs(seen(Watch.LOOKING, torn, keys=(warned(),))) == [(RUN, "")]
+
+
+@pytest.mark.parametrize(
+    ("since", "seen_to"),
+    [
+        ({}, False),
+        ({"results_at": {FILE: 4}}, False),
+        ({"results_at": {FILE: 6}}, True),
+        ({"resumes": (Resume(RUN, FILE, "s", 5), Resume("new", FILE, "s", 6))}, True),
+        ({"resumes": (Resume("old", FILE, "s", 2), Resume(RUN, FILE, "s", 5))}, False),
+    ],
+    ids=["nothing", "the result of the run before", "its own", "resumed since", "resumed before"],
+)
+def test_a_resumed_run_is_seen_to_by_what_came_after_its_own_resume(
+    since: dict[str, object], seen_to: bool
+) -> None:
+    before = Transcript(
+        (warned(then="resume"),), results=frozenset({FILE}), resumes=(Resume(RUN, FILE, "s", 5),)
+    )
+    found = seen(Watch.LOOKING, TRACKED, transcript=replace(before, **since))
+    assert (needs(found) == []) is seen_to
+
+
+def test_a_lost_run_that_is_being_handed_over_needs_nobody() -> None:
+    claimed = key("lost", at=iso(NOW - 60), then="resume")
+    assert needs(seen(Watch.LOOKING, STRANDED, keys=(claimed,))) == []
 
 
 @pytest.mark.parametrize("name", ["nudged", "resumed"])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from overview.test_judge import BACK, NOW, REPORTED, STRANDED, TRACKED, failed, seen
-from recovery.given import FILE, LAUNCHER, RUN
+from recovery.given import FILE, LAUNCHER, RUN, key
 
 from strawboss.overview.judge import view
 from strawboss.overview.layout import joined
@@ -69,6 +69,14 @@ def test_who_is_to_do_what_is_said_with_the_command() -> None:
     assert f'    ask it to call subagent_resume {{"sessionPath": "{FILE}"}}' in shown(
         seen(Watch.LOOKING, keys=(failed("lost"),))
     )
+
+
+def test_where_nothing_is_to_be_copied_no_line_is_left_for_it() -> None:
+    lines = shown(seen(Watch.LOOKING, TRACKED, keys=(key("warned", pane="w2:p1"),)))
+    at = lines.index(
+        f'  "Zeta" ({RUN}) of The Boss is stranded again and left to you: go on with it in its pane w2:p1'
+    )
+    assert lines[at + 1] == ""
 
 
 def test_of_many_the_first_are_shown_and_the_rest_counted() -> None:

@@ -220,6 +220,24 @@ def test_whether_a_stranding_is_new_is_unknown_while_no_pane_is_known() -> None:
     assert is_a_new_stranding(restored_facts(SEEN, told, panes=UNKNOWN)).answer is Answer.UNKNOWN
 
 
+def test_a_warning_that_names_no_terminal_is_not_said_again() -> None:
+    desk = restored(**resumed_run())
+    desk.transcript = replace(desk.transcript, keys=(*desk.transcript.keys, key("warned")))
+    desk.look_times(3)
+    assert desk.effects() == []
+
+
+def test_the_key_of_a_warning_says_where_the_run_waits_and_whether_it_is_to_be_resumed() -> None:
+    said = []
+    for given in (resumed_run(), worktree_run(key("resumed", terminal="t1"))):
+        desk = restored(**given)
+        desk.look_times(3)
+        [entry] = [one for one in desk.transcript.keys if one.key == "warned"]
+        assert (entry.data["pane"], entry.data["terminal"]) == (RESTORED.id, RESTORED.terminal)
+        said.append(entry.data.get("then"))
+    assert said == ["resume", None]
+
+
 # -- a process that dies between the message and its key ------------------------------------------------------------
 
 

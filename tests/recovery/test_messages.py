@@ -86,7 +86,7 @@ TEXTS = {
         ZETA,
         file(ZETA),
         "it was recovered before",
-        restored.close_and_resume("w1:p3", "Zeta", file(ZETA)),
+        restored.close_and_resume("w1:p3", file(ZETA)),
     ),
     "stranded-again-finished": shared.stranded_again(
         "Zeta", ZETA, file(ZETA), "it was recovered before", nudge.ask_by_hand("w1:p3")

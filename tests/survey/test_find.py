@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from runs.written import RUN, key
+from runs.written import RUN, key, script
 from standins.herdr.listener import Listener, silent
 from standins.short_directory import short_directory
 from survey.home import DAY, TRACKED, Home
@@ -120,6 +120,19 @@ def test_keys_are_read_where_something_was_done(home: Home) -> None:
     assert isinstance(seen.transcript, Transcript)
     assert seen.sessions == {RUN: home.child(RUN)}
     assert [need.what for need in view(seen, 0.0).needs] == ["was running and did not come back"]
+
+
+def test_the_session_of_a_resumed_run_that_is_left_to_a_person_is_known(home: Home) -> None:
+    warned = key(warned=RUN, then="resume", at="2999-01-01T00:00:00Z")
+    home.looked("boss", home.session("boss", RUN, records=(warned,)), replace(TRACKED, state="given up"))
+    scripts = home.sessions / "artifacts" / "boss" / "subagent-scripts"
+    [launch] = scripts.iterdir()
+    launch.unlink()
+    resume = script(RUN, home.child(RUN), title="# Subagent resume script for")
+    (scripts / "beta-resume-1796161681966.sh").write_text(resume)
+    with home.lock("boss"):
+        (seen,) = home.survey().values()
+    assert seen.sessions == {RUN: home.child(RUN)}
 
 
 def test_nothing_is_written(home: Home) -> None:

@@ -26,8 +26,8 @@ STORIES = {
     "restored": ("restart/1", "restart/3", "restart/3"),
     "still starting": ("restart/1", "restart/2", "restart/3"),
     "a person's pi": ("byhand/1",) * 10,
-    "stranded again": ("second/1", "second/3", "second/3", "second/3"),
 }
+STRANDED_AGAIN = ("second/1", "second/3", "second/3", "second/3")
 
 
 def directory(moment: str, under: Path = RECORDED) -> Path:

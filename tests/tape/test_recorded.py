@@ -20,6 +20,7 @@ from tape.scenes import (
     LAUNCHER,
     RECORDED,
     STORIES,
+    STRANDED_AGAIN,
     ZETA,
     acts,
     directory,
@@ -185,7 +186,7 @@ def stranded_again(tmp_path: Path) -> list[Path]:
     """As it was, but for the worktree run's key, which this version gives the terminal in which it told the run."""
     return [
         told_in_its_terminal(shutil.copytree(directory(moment), tmp_path / f"{number}" / "moment"))
-        for number, moment in enumerate(STORIES["stranded again"])
+        for number, moment in enumerate(STRANDED_AGAIN)
     ]
 
 
@@ -228,7 +229,7 @@ def test_where_it_is_asked_for_they_are_recovered(stranded_again: list[Path]) ->
 def test_a_worktree_run_that_an_older_version_told_is_left_alone_as_by_that_version() -> None:
     """Its key names no terminal, so nobody knows whether it was stranded again since."""
     for settings in (Settings(), Settings(resumed=Beyond.RECOVER)):
-        told = tell([directory(moment) for moment in STORIES["stranded again"]], settings=settings)
+        told = tell([directory(moment) for moment in STRANDED_AGAIN], settings=settings)
         assert {run for _, run in acts(told)} <= {ETA_AGAIN, "w1:pD"}
         assert "its resumed key is written" in summarize(told).untouched[DELTA_TWO]
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from strawboss.recovery import facts
+from strawboss.recovery.again import MAY_BE_RECOVERED
 from strawboss.recovery.look import MACHINES
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.observing import MAY_ACT
@@ -105,6 +106,13 @@ def test_where_nothing_may_be_done_that_is_the_first_that_does_not_hold() -> Non
 def test_what_is_only_observed_is_not_promised(state: str) -> None:
     said = sentence(replace(OBSERVED, state=state))
     assert said == 'a1b2c3d4 "Zeta": nothing is done for it: mode: observe; it would be given up.'
+
+
+def test_what_is_left_to_a_person_is_not_called_given_up_until_a_reload() -> None:
+    left = replace(report("given up"), obstacle=MAY_BE_RECOVERED.no("this task has been resumed three times"))
+    assert sentence(left) == (
+        'a1b2c3d4 "Zeta": it is stranded again, and a person was told what to do: this task has been resumed three times.'
+    )
 
 
 def test_where_nothing_is_left_out_nothing_is_counted() -> None:

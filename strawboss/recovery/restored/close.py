@@ -19,7 +19,7 @@ from strawboss.recovery.evidence import Pane, Panes
 from strawboss.recovery.facts import Facts
 from strawboss.recovery.handover import Handover
 from strawboss.recovery.journal import write_key
-from strawboss.recovery.keys import CLOSING, UNCLOSED
+from strawboss.recovery.keys import CLAIM, CLOSING, UNCLOSED
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.proof import Finding, Stage
 from strawboss.recovery.recheck import look_again
@@ -60,12 +60,11 @@ def _recover(known: Known, run: str) -> Commands:
 def _leave_to_a_person(known: Known, run: str, why: str) -> Commands:
     facts = known.facts[run]
     pane = facts.launch_pane.id if facts.launch_pane else ""
-    by_hand = (
-        messages.in_its_pane(pane)
-        if facts.is_worktree
-        else messages.close_and_resume(pane, facts.name, facts.session_file)
-    )
-    if (yield from warn_of_stranding(known, run, NAME, why, by_hand)):
+    by_hand = messages.close_and_resume(pane, facts.session_file)
+    then = {"then": CLAIM}
+    if facts.is_worktree:
+        by_hand, then = messages.in_its_pane(pane), {}
+    if (yield from warn_of_stranding(known, run, NAME, why, by_hand, **then)):
         step(known, run, Event.LEFT_TO_A_PERSON)
     else:
         step(known, run, Finding.KEY_MISSING)

@@ -35,8 +35,9 @@ def in_its_pane(pane: str) -> str:
     return f"Continue it in its pane {quoted(pane)}."
 
 
-def close_and_resume(pane: str, name: str, session_file: str) -> str:
-    return f"Close its pane {quoted(pane)}, which holds a plain pi; then: {resume_by_hand([(name, session_file)])}"
+def close_and_resume(pane: str, session_file: str) -> str:
+    call = f"subagent_resume {exactly({'sessionPath': session_file})}"
+    return f"Close its pane {quoted(pane)}, which holds a plain pi, then resume it by hand: {call}"
 
 
 def cut_text(at: str, run: str, session_file: str, last_step: str, calls: Sequence[str]) -> str:
