@@ -73,10 +73,8 @@ def test_who_is_to_do_what_is_said_with_the_command() -> None:
 
 def test_where_nothing_is_to_be_copied_no_line_is_left_for_it() -> None:
     lines = shown(seen(Watch.LOOKING, TRACKED, keys=(key("warned", pane="w2:p1"),)))
-    at = lines.index(
-        f'  "Zeta" ({RUN}) of The Boss is stranded again and left to you: go on with it in its pane w2:p1'
-    )
-    assert lines[at + 1] == ""
+    told = f'  "Zeta" ({RUN}) of The Boss is stranded again and left to you: go on with it in its pane w2:p1'
+    assert lines[lines.index(told) + 1 :] == []
 
 
 def test_of_many_the_first_are_shown_and_the_rest_counted() -> None:
