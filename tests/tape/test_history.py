@@ -13,8 +13,9 @@ from runs.written import entry, header, key, text
 from tape.taping import Taped
 
 from strawboss.recovery.commands import ClosePane, Outcome, Result, SendIntercom, TellLauncher
+from strawboss.recovery.keys import FOLD, SEEN
 from strawboss.recovery.wording import iso
-from strawboss.tape.history import Event, history_of
+from strawboss.tape.history import SAID, Event, history_of
 from strawboss.tape.last import last_look
 
 
@@ -88,6 +89,20 @@ def test_a_key_that_only_the_session_file_has_is_told_too(directory: Path) -> No
     (directory / "boss.jsonl").write_bytes(text(header("boss"), *own))
     [nudged] = events(taped)
     assert (nudged.what, nudged.outcome, iso(nudged.at)) == ("nudged", "not known", "2026-01-02T03:04:05Z")
+
+
+def test_every_key_that_is_written_has_its_words() -> None:
+    assert set(SAID) == FOLD.keys() - {SEEN}
+
+
+def test_what_was_left_to_a_person_is_told_with_the_reason(directory: Path) -> None:
+    taped = played(directory, stranded(), looks=1)
+    warned = key(warned=RUN, at="2026-01-02T03:04:05Z", why="this task has been resumed three times")
+    (directory / "boss.jsonl").write_bytes(text(header("boss"), warned))
+    [event] = events(taped)
+    assert event.sentence == (
+        "it was stranded again and left to a person (this task has been resumed three times)"
+    )
 
 
 def test_a_result_that_came_since_is_told(directory: Path) -> None:
