@@ -362,7 +362,7 @@ class Play:
     def write_key(self, command: c.WriteKey) -> Any:
         run = self.runs[command.run]
         record = replace(run.record, asked_keys=run.record.asked_keys | {command.key})
-        act = "claim" if "then" in command.data else command.key
+        act = "claim" if command.key == "lost" and "then" in command.data else command.key
         if act in {"resumed", "lost", "claim"}:
             judge(act, record, self.truth(run, act))
         outcome = self.outcome(f"key {command.key} {run.id}")

@@ -67,11 +67,11 @@ class Spot:
 
 @dataclass(slots=True)
 class Child:
-    """`resumes`: the run whose session file it goes on with, as the how manieth `generation`, `began` at that place of the
-    launcher's file. `stands`: how its last turn does. `steps`, `written`: how often its session and its activity file
-    have grown.
-    `forked`: its session goes on in a newer file. `torn`: a line of the launcher's file that may hold a key of it is.
-    `outside`: a pi in a terminal outside herdr is on its session, `connected` to the broker or `silent`.
+    """`resumes`: the run whose session file it goes on with, `generation`: how often that file has been resumed, `began`: at
+    which place of the launcher's file. `stands`: how its last turn does. `steps`, `written`: how often its session and its
+    activity file have grown. `forked`: its session goes on in a newer file. `torn`: a line of the launcher's file that may
+    hold a key of it is. `outside`: a pi in a terminal outside herdr is on its session, `connected` to the broker or
+    `silent`.
     """
 
     id: str

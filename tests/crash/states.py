@@ -29,7 +29,7 @@ class Run:
     which its pane was last listed, where that tells one stranding from the next.
 
     `heard`: whether the look before found it and heard how far its session file had come. `resumes`: the run whose session
-    file it goes on with, `generation`: as the how manieth; `past`: it is that one, and all is said of it.
+    file it goes on with, `generation`: how often that file has been resumed; `past`: it is that run, and all is said of it.
     """
 
     id: str

@@ -27,7 +27,7 @@ SEND = """\
     yield SendIntercom(early.id, early.epoch, _request(known, run))
 """
 ROSTER_NOW = "        roster=(yield ListSessions()),\n"
-KEY_OF_WARNING = "    if not (yield from write_key(known, WARNED, run, **terminal)):\n"
+KEY_OF_WARNING = "    if not (yield from write_key(known, WARNED, run, **place, **noted, why=why)):\n"
 WARNING = """\
     yield Notify("warning", messages.stranded_again(facts.name, run, facts.session_file, why, by_hand))
 """
