@@ -335,7 +335,8 @@ class Fleet:
         return all(session["value"] in self.saved for session in sessions if session)
 
     def _living_pis(self) -> list[int]:
-        return [pid for pid in self.herdr.leftovers() if _title(pid) == "pi"]
+        """And the closes that one of them left behind, which would meet the new server too."""
+        return [pid for pid in self.herdr.leftovers() if _title(pid) in ("pi", "herdr")]
 
     def at_work(self, launcher: Launcher, child: Child, turn: int = 1) -> str:
         """The child's pane, once it is in the tool call of that turn and noted as running, and the launcher idle."""
