@@ -19,8 +19,10 @@ TASK = "SLEEP 300\nSAY never said"
 def machine(config: str = "", restarts: int = 1) -> Iterator[Fleet]:
     """Its children are cut off by so many restarts, and get done after the last."""
     with Fleet(config=config, script=cut_off(restarts)) as fleet:
-        yield fleet
-        sys.stdout.write(fleet.story())  # pytest shows it with a failure
+        try:
+            yield fleet
+        finally:
+            sys.stdout.write(fleet.story())  # pytest shows it with a failure
 
 
 # -- when it is asked for --------------------------------------------------------------------------------------
@@ -58,10 +60,11 @@ def test_a_worktree_child_is_told_to_go_on_after_each_of_two_restarts_and_report
         for number in (1, 2):
             fleet.at_work(launcher, child, turn=number)
             fleet.lose_power()
-            fleet.wait_for(lambda: len(launcher.messages("straw-boss")) == number, what="the message")  # noqa: B023
+            fleet.wait_for(lambda: len(launcher.written("resumed")) == number, what="the run to be told of")  # noqa: B023
 
         fleet.wait_for(lambda: launcher.messages("intercom_message", REPORT), what="the child's report")
         launcher.let_it_look()
+        assert len(launcher.messages("straw-boss")) == 2
         assert len(launcher.messages("intercom_message", REPORT)) == 1
         assert len(Session(child.session).messages("intercom_message")) == 2
         assert launcher.keys(child) == ["seen", "continued", "resumed", "continued", "resumed"]
