@@ -206,7 +206,9 @@ def _what_came_out(fleet: Any, launcher: Any, child: Any, died: float) -> int:
         "one message to the launcher": len(launcher.messages("straw-boss")) == 1,
         "one call of subagent_resume": len(launcher.tool_calls("subagent_resume")) == 1,
         "one result": len(launcher.results(child)) == 1,
-        "three keys: seen, closing, resumed": [next(iter(key)) for key in launcher.written()]
+        "three keys: seen, closing, resumed": [
+            name for key in launcher.written() for name, run in key.items() if run == child.run
+        ]
         == ["seen", "closing", "resumed"],
         "one pane closed": [one["method"] for one in fleet.own_requests()].count("pane.close") == 1,
         "nothing typed into any pane but the resume script": len(typed) == 1 and "-resume-" in typed[0],

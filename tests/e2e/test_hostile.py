@@ -131,7 +131,7 @@ def test_a_broker_that_goes_in_the_middle_of_a_send_is_one_warning_and_no_second
             world.wait_for(world.is_recovered)
             pi.looks(4)
             assert len(pi.notices()) == 1
-            assert "could not ask" in pi.notices()[0]
+            assert "does not know whether" in pi.notices()[0]
         world.broker.faults.clear()
         with world.pi() as pi:
             pi.starts().looks(4)
