@@ -39,3 +39,9 @@ def test_every_command_it_shows_is_there() -> None:
 def test_it_says_how_often_it_looks_and_recovers() -> None:
     assert f"up to {times(MOST_TIMES)};" in README.read_text()
     assert set(re.findall(r"every (\d+) s", README.read_text())) == {f"{LOOK_SECONDS:.0f}"}
+
+
+def test_every_picture_it_shows_is_there() -> None:
+    shown = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README.read_text())
+    assert "docs/status.svg" in shown
+    assert [name for name in shown if not (README.parent / name).exists()] == []

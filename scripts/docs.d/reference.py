@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
+import picture
 from machines import page
 
 from strawboss.cli.help import summary
@@ -168,6 +169,7 @@ def made() -> dict[Path, str]:
         DOCS / "cli.md": markdown(),
         DOCS / "strawboss.1": man(),
         machines: page(machines.read_text("utf-8")),
+        DOCS / "status.svg": picture.svg(),
     }
 
 

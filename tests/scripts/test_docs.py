@@ -1,4 +1,4 @@
-"""The pages of the command line are those of the commands as they are."""
+"""The pages of the command line are those of the commands as they are, the picture of status what status prints."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+import xml.etree.ElementTree as ElementTree
 from importlib.metadata import files
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from strawboss.cli.status import page_lines
+from strawboss.overview.layout import Colour
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "docs.d" / "reference.py"
 
@@ -43,6 +48,7 @@ def test_a_page_that_is_not_is_named_and_then_written(
     err = capsys.readouterr().err
     assert "cli.md is not up to date: run scripts/docs" in err
     assert "strawboss.1" in err
+    assert "status.svg" in err
     assert (tmp_path / "cli.md").read_text() == "old"
     assert reference.main([]) == 0
     assert reference.main(["--check"]) == 0
@@ -99,3 +105,43 @@ def test_a_picture_and_the_numbers_that_are_old_are_replaced_and_nothing_else(ma
     old = page.replace("FOUND_TWICE: found so", "FOUND_TWICE: seen").replace("| `LAST_MISS` |", "| `LAST` |")
     assert old != page
     assert machines.page(old) == page
+
+
+@pytest.fixture
+def picture(reference: ModuleType) -> ModuleType:
+    return sys.modules["picture"]
+
+
+def texts(picture: ModuleType) -> list[ElementTree.Element]:
+    return ElementTree.fromstring(picture.svg()).findall("{http://www.w3.org/2000/svg}text")
+
+
+def test_the_picture_says_what_status_prints(picture: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: picture.NOW)
+    with picture.in_zone("UTC"):
+        printed = [line.strip() for line in page_lines(picture.views()) if line]
+    assert [text.text for text in texts(picture)] == printed
+
+
+def test_the_picture_shows_every_meaning_there_is_a_colour_for(picture: ModuleType) -> None:
+    assert {text.attrib["class"] for text in texts(picture)} == {colour.name for colour in Colour}
+    assert set(picture.STYLES) == set(Colour)
+
+
+def test_no_line_of_the_picture_is_wider_than_its_terminal(picture: ModuleType) -> None:
+    assert max(len(text) for text, _ in picture.rows()) <= picture.WIDTH
+
+
+def test_the_picture_is_the_same_wherever_and_whenever_it_is_drawn(
+    picture: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = picture.svg()
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    with picture.in_zone("Asia/Tokyo"):
+        assert picture.svg() == here
+        assert time.strftime("%H", time.localtime(0)) == "09"
+
+
+def test_the_picture_asks_nobody_for_a_font_or_anything_else(picture: ModuleType) -> None:
+    assert re.findall(r"https?://[^\"]+", picture.svg()) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"@import|url\(|href", picture.svg())
