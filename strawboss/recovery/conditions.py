@@ -121,9 +121,12 @@ def has_not_been_acted_on(facts: Facts) -> Said:
 
 
 def _may_strand_again(facts: Facts) -> bool:
-    """A worktree run keeps its pane, so a further restart strands it again; its keys tell one stranding from the next."""
-    again = facts.keys.tells_strandings_apart and facts.settings.resumed is not Beyond.OFF
-    return facts.is_worktree and again
+    """A worktree run keeps its pane, so a further restart strands it again; its keys tell one stranding from the next.
+
+    Where an older version noted no terminal, one that was told to go on may be: that is worth a word and no act.
+    """
+    again = facts.keys.tells_strandings_apart or facts.keys.went_on
+    return facts.is_worktree and again and facts.settings.resumed is not Beyond.OFF
 
 
 @condition("herdr lists its panes")

@@ -27,10 +27,10 @@ class RunKeys:
 
     `terminal`, `pane`: where it was last seen running its launch script; a `seen` key may name no pane. `closing`: the
     entry, until `unclosed` takes it back; `taken_back`: that has happened, so a later give-up is worth a warning.
-    `gave_up`: why, once a step has failed. `pi`: the pi that was seen running it. `claimed`: it is lost, and to be handed
-    over. `handed_in`, `warned_in`: the terminals in which it was found stranded when it was handed to its launcher, and
-    when a person was warned; "" where the key names none. A key that is there twice, because the first one turned up late,
-    says one thing.
+    `went_on`: it was told to go on, before any restart. `gave_up`: why, once a step has failed. `pi`: the pi that was seen
+    running it. `claimed`: it is lost, and to be handed over. `handed_in`, `warned_in`: the terminals in which it was found
+    stranded when it was handed to its launcher, and when a person was warned; "" where the key names none (an older
+    version's). A key that is there twice, because the first one turned up late, says one thing.
     """
 
     terminal: str | None = None
@@ -39,6 +39,7 @@ class RunKeys:
     closing: KeyEntry | None = None
     taken_back: bool = False
     continued: bool = False
+    went_on: bool = False
     gave_up: str | None = None
     lost: bool = False
     claimed: bool = False
@@ -69,7 +70,7 @@ FOLD: Mapping[str, Callable[[RunKeys, KeyEntry], RunKeys]] = {
     UNNUDGED: lambda keys, _: replace(keys, nudged=False),
     CLOSING: lambda keys, entry: replace(keys, closing=entry),
     UNCLOSED: lambda keys, _: replace(keys, closing=None, taken_back=True),
-    CONTINUED: lambda keys, _: replace(keys, continued=True),
+    CONTINUED: lambda keys, _: replace(keys, continued=True, went_on=True),
     RESUMED: lambda keys, entry: replace(
         keys, continued=False, handed_in=keys.handed_in | {_text(entry, "terminal") or ""}
     ),

@@ -226,12 +226,20 @@ def test_where_it_is_asked_for_they_are_recovered(stranded_again: list[Path]) ->
     assert of(told, Notify) == []
 
 
-def test_a_worktree_run_that_an_older_version_told_is_left_alone_as_by_that_version() -> None:
+@pytest.mark.parametrize("resumed", [Beyond.WARN, Beyond.RECOVER])
+def test_a_worktree_run_that_an_older_version_told_to_go_on_gets_one_warning_and_no_act(
+    resumed: Beyond,
+) -> None:
     """Its key names no terminal, so nobody knows whether it was stranded again since."""
-    for settings in (Settings(), Settings(resumed=Beyond.RECOVER)):
-        told = tell([directory(moment) for moment in STRANDED_AGAIN], settings=settings)
-        assert {run for _, run in acts(told)} <= {ETA_AGAIN, "w1:pD"}
-        assert "its resumed key is written" in summarize(told).untouched[DELTA_TWO]
+    told = tell([directory(moment) for moment in STRANDED_AGAIN], settings=Settings(resumed=resumed))
+    assert {act for act in acts(told) if act[1] == DELTA_TWO} == {("warned", DELTA_TWO)}
+    [warning] = [notice.text for notice in of(told, Notify) if f"(run {DELTA_TWO}," in notice.text]
+    assert "this may be that same stranding" in warning
+
+
+def test_switched_off_it_is_left_alone_as_by_that_version() -> None:
+    told = tell([directory(moment) for moment in STRANDED_AGAIN], settings=Settings(resumed=Beyond.OFF))
+    assert acts(told) == set()
 
 
 def test_on_windows_no_pane_is_taken_for_restored() -> None:

@@ -90,9 +90,10 @@ UNDER_WAY = frozenset(
 def stands(keys: RunKeys, watched: str, found: str = "") -> str:
     """Where the machine stands when the keys are read: what is durable outlives the process that wrote it.
 
-    A worktree run, whose keys carry the terminal, may be stranded again in another one.
+    A worktree run, whose keys carry the terminal, may be stranded again in another one. Where they name none, what is
+    under way is done, and a run that was told to go on may be stranded again at a later session start.
     """
-    if keys.resumed and (not keys.tells_strandings_apart or found in keys.handed_in):
+    if keys.resumed and (found in keys.handed_in - {""} or _is_final(keys, watched)):
         return State.RESUMED
     if keys.gave_up is not None:
         return State.GAVE_UP
@@ -105,6 +106,10 @@ def stands(keys: RunKeys, watched: str, found: str = "") -> str:
     if keys.claimed and not keys.resumed:
         return State.CLAIMED
     return State.CONTINUED if keys.continued else watched
+
+
+def _is_final(keys: RunKeys, watched: str) -> bool:
+    return not keys.tells_strandings_apart and (watched in UNDER_WAY or not keys.went_on)
 
 
 def step(known: Known, run: str, event: Enum) -> None:
