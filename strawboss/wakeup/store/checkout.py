@@ -36,9 +36,10 @@ class Conflict:
 WANTED = (
     select(tasks.c.id).where(tasks.c.id == bindparam("wanted"), AVAILABLE).with_for_update(skip_locked=True)
 )
+# One statement that looks, locks and takes. Not correlated: the inner row is judged and locked before the outer is touched.
 TAKE = (
     update(tasks)
-    .where(tasks.c.id == bindparam("wanted"))
+    .where(tasks.c.id == WANTED.correlate(None).scalar_subquery())
     .values(
         status=Status.IN_PROGRESS,
         attempts=tasks.c.attempts + 1,
@@ -65,10 +66,9 @@ def checkout(
     """
     able = set(capabilities)
     wanted = {"wanted": task, **wanted_by(holder, able, now)}
-    if connection.execute(WANTED, wanted).first() is None:
-        return Conflict(task, _why_not(connection, store.find(connection, task), holder, able))
     lock = {"holder": holder, "token": token, "until": now + seconds}
-    connection.execute(TAKE, {"wanted": task, **lock})
+    if connection.execute(TAKE, wanted | lock).rowcount != 1:
+        return Conflict(task, _why_not(connection, store.find(connection, task), holder, able))
     return Lease(task, holder, token, now + seconds)
 
 

@@ -98,7 +98,7 @@ def _transaction(engine: Engine) -> Iterator[Connection]:
     try:
         with engine.begin() as connection:
             yield connection
-    except (DBAPIError, DisconnectionError, PoolTimeout) as error:
+    except (DBAPIError, DisconnectionError, PoolTimeout, engine.dialect.loaded_dbapi.Error) as error:
         raise StoreError(_reason(error)) from error
 
 

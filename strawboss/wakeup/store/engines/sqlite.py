@@ -139,4 +139,5 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 def _begin(connection: Connection) -> None:
     # IMMEDIATE: take the write lock first, so that what a transaction has read is still so when it writes.
     writes = connection.get_execution_options().get(WRITES)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    # Sent by the driver itself: there is nothing in it for SQLAlchemy to put together.
+    connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
