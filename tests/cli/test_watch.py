@@ -20,6 +20,8 @@ from survey.home import Home
 
 from strawboss.overview.screen import KEYS, KEYS_OF_EXPLANATION
 
+pytestmark = pytest.mark.slow
+
 UP, DOWN, ENTER, ESCAPE = (
     "\x1bOA",
     "\x1bOB",

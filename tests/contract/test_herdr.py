@@ -27,6 +27,8 @@ from strawboss.herdr.client import Herdr, Version
 from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.verdict import Unknown
 
+pytestmark = pytest.mark.slow
+
 FACTS = Path(__file__).parents[2] / "fixtures" / "herdr"
 SOCKET_FACTS = json.loads((FACTS / "socket.json").read_text())
 CLI_FACTS = json.loads((FACTS / "cli.json").read_text())

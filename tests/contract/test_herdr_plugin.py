@@ -27,6 +27,8 @@ from strawboss.herdr.installation import PLUGIN
 from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.verdict import Unknown
 
+pytestmark = pytest.mark.slow
+
 PYTHON_WORDS = ["-P", "-m", "strawboss"]
 PYTHON = """#!/bin/sh
 echo "$@" >> "{calls}"

@@ -25,6 +25,8 @@ from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.evidence import Peer
 from strawboss.recovery.verdict import Unknown
 
+pytestmark = pytest.mark.slow
+
 RECORDED = Path(__file__).parents[2] / "fixtures" / "intercom"
 REAL = os.environ.get("STRAWBOSS_TEST_PI_INTERCOM")
 CHILD = "0199c0de-0000-7000-8000-000000000001"

@@ -3,6 +3,7 @@
 import functools
 from dataclasses import replace
 
+import pytest
 from crash import evidence
 from crash.alphabet import OUTCOMES, TAILS
 from crash.simulator import MEANWHILE, ON_SESSION, WITNESSES, World
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from strawboss.recovery.settings import Beyond
+
+pytestmark = pytest.mark.slow
 
 READS = (*WITNESSES, "activity", "holders", "pi")
 BEYOND = (Beyond.WARN, Beyond.RECOVER, Beyond.RECOVER, Beyond.OFF)

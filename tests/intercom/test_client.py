@@ -20,6 +20,8 @@ from strawboss.intercom.framing import encode
 from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.verdict import Unknown
 
+pytestmark = pytest.mark.slow
+
 PATIENT = Timeouts(connect=60, total=60, receipt=0.1)
 HANGS_UP = {Fault.LOSE, Fault.DROP, Fault.HALF}
 CHILD = "child-1"

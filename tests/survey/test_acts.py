@@ -16,6 +16,8 @@ from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.evidence import Launcher
 from strawboss.survey.acts import IN_A_PANE, IN_NO_PANE, NOT_CLOSED, focus, reopen
 
+pytestmark = pytest.mark.slow
+
 DONE = Result(Outcome.DONE)
 
 

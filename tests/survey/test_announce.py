@@ -37,6 +37,8 @@ from strawboss.survey.announce import (
 )
 from strawboss.system.lock import Lock
 
+pytestmark = pytest.mark.slow
+
 INTERVAL = 15.0
 NOTHING: Needs = frozenset()
 QUIET = Situation(frozenset(), frozenset(), frozenset(), is_pending=False)

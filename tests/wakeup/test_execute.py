@@ -14,6 +14,8 @@ from strawboss.wakeup import execute as module
 from strawboss.wakeup.execute import Ended, Execution, Order, execute, filled
 from strawboss.wakeup.tokens import Listener
 
+pytestmark = pytest.mark.slow
+
 TEXTS = {"prompt": "do {task} and {system_prompt}\n", "system_prompt": "be kind", "task": "task-1"}
 
 

@@ -15,6 +15,8 @@ from strawboss.system.process_identity import Liveness, ProcessIdentity, identif
 from strawboss.wakeup import processes
 from strawboss.wakeup.processes import CYCLE_VARIABLE, cpu_seconds, end_at_once, end_tree, tree
 
+pytestmark = pytest.mark.slow
+
 CYCLE = f"cycle-test-{os.getpid()}"
 # A parent, a child, a grandchild that has left both, and all of them deaf to SIGTERM when told so.
 FAMILY = """

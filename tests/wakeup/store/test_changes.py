@@ -16,6 +16,8 @@ from strawboss.wakeup.store.engines import postgresql
 from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.tasks import NewTask, Status
 
+pytestmark = pytest.mark.slow
+
 NOW = 1_700_000_000.0
 LONG = 30.0
 

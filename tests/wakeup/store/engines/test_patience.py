@@ -13,6 +13,8 @@ from strawboss.wakeup.store.database import Database, open_database
 from strawboss.wakeup.store.engines import patience
 from strawboss.wakeup.store.errors import StoreError
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 0.5
 
 
