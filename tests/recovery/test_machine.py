@@ -2,21 +2,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, StrEnum
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from strawboss.recovery import conditions as shared
 from strawboss.recovery.look import MACHINES
+from strawboss.recovery.lost import conditions as lost_conditions
 from strawboss.recovery.lost.machine import Event as Losing
 from strawboss.recovery.lost.machine import State as Lost
 from strawboss.recovery.machine import Machine
+from strawboss.recovery.nudge import conditions as nudge_conditions
 from strawboss.recovery.nudge.machine import TRANSITIONS as NUDGE
 from strawboss.recovery.nudge.machine import Event as Nudge
 from strawboss.recovery.nudge.machine import State as Asked
 from strawboss.recovery.proof import Finding, Proof, Stage, mermaid
+from strawboss.recovery.restored import conditions as restored_conditions
 from strawboss.recovery.restored.machine import TRANSITIONS as RESTORED
 from strawboss.recovery.restored.machine import Event as Restored
 from strawboss.recovery.restored.machine import State
+from strawboss.recovery.verdict import Condition
+
+MODULES = (shared, nudge_conditions, restored_conditions, lost_conditions)
 
 STATES = {"nudge": [*Stage, *Asked], "restored": [*Stage, *State], "lost": [*Stage, *Lost]}
 EVENTS = {
@@ -102,3 +110,19 @@ def reached(table: Mapping[Any, Any], start: Any) -> set[Any]:
 
 def into(table: Mapping[Any, Any], state: Any) -> set[Any]:
     return {event for (_, event), other in table.items() if other == state}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_condition_is_asked_for_something(module: ModuleType) -> None:
+    """One that stands in no group decides nothing, however well it is tested."""
+    asked = {one for of in MODULES for group in groups(of) for one in group}
+    own = {one for one in vars(module).values() if isinstance(one, Condition)}
+    assert {one.name for one in own} <= {one.name for one in asked}
+
+
+def groups(module: ModuleType) -> list[tuple[Any, ...]]:
+    return [
+        one
+        for one in vars(module).values()
+        if isinstance(one, tuple) and one and all(isinstance(each, Condition) for each in one)
+    ]

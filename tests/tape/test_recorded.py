@@ -29,6 +29,7 @@ from tape.scenes import (
 )
 
 from strawboss.recovery.commands import ClosePane, Notify, SendIntercom, TellLauncher, WriteKey
+from strawboss.recovery.restored.numbers import LAST_MISS
 from strawboss.recovery.settings import Beyond, Settings
 from strawboss.recovery.verdict import Answer
 from strawboss.tape.play import Summary, Told, summarize
@@ -176,6 +177,30 @@ def test_the_same_terminal_is_a_person_s_pi_even_without_an_exit_sidecar(tmp_pat
     summary = summarize(tell([copy] * 10))
     assert summary.closed == []
     assert "same terminal" in summary.untouched[ETA]
+
+
+def without_its_pane_and_folder(moment: Path) -> Path:
+    """Delta's worktree went, and the folder of its session with it; its pane did not come back."""
+    listed = json.loads((moment / "pane-list.json").read_text())
+    panes = listed["result"]["panes"]
+    listed["result"]["panes"] = [pane for pane in panes if pane["pane_id"] != "w2:p1"]
+    (moment / "pane-list.json").write_text(json.dumps(listed))
+    peers = json.loads((moment / "intercom.json").read_text())
+    peers[1]["sessions"] = [peer for peer in peers[1]["sessions"] if peer["id"] != DELTA_SESSION]
+    (moment / "intercom.json").write_text(json.dumps(peers))
+    [folder] = moment.glob("sessions/*delta-branch--")
+    shutil.rmtree(folder)
+    return moment
+
+
+def test_n04_a_run_whose_session_folder_is_gone_is_lost_with_one_warning(tmp_path: Path) -> None:
+    before, after = (
+        shutil.copytree(directory(moment), tmp_path / moment) for moment in ("restart/1", "restart/3")
+    )
+    told = tell([before, *[without_its_pane_and_folder(after)] * (LAST_MISS + 3)])
+    assert ("lost", DELTA) in acts(told)
+    [warning] = [notice.text for notice in of(told, Notify) if f"run {DELTA}" in notice.text]
+    assert "its session file cannot be read" in warning
 
 
 # -- the second restart of a day -------------------------------------------------------------------------------

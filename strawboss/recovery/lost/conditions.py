@@ -170,7 +170,7 @@ BY_WITNESSES: Conditions = (
     nobody_holds_it,
     its_pi_is_gone,
     nothing_grows,
-    is_not_forked,
+    no_fork_is_there,
 )
 # What must hold once more when it is handed over, maybe by another process.
 STILL_LOST: Conditions = (
