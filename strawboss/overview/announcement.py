@@ -9,9 +9,8 @@ from strawboss.overview.judge import View, needs_of
 from strawboss.overview.seen import Watch
 from strawboss.recovery.verdict import Unknown
 
-COMING_BACK = frozenset(
-    {Watch.CLOSED, Watch.UNSEEN}
-)  # with a pane: its pi, or its process, has still to start
+# With a pane: its pi, or its process, has still to start.
+COMING_BACK = frozenset({Watch.CLOSED, Watch.UNSEEN})
 
 
 @dataclass(frozen=True, slots=True)

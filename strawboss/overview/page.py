@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import PurePath
 from time import localtime, strftime
 
-from strawboss.overview.judge import Need, Recovery, View, duration
+from strawboss.overview.judge import Need, Recovery, View, duration, needs_of
 from strawboss.overview.layout import Colour, Line, cut
 from strawboss.overview.seen import Watch
 from strawboss.recovery.evidence import Launcher
@@ -41,33 +41,31 @@ class Running:
 
 def page(views: Sequence[View], now: float) -> list[Block]:
     """`now`: epoch seconds."""
-    needs = [need for view in views for need in view.needs]
-    recovered = sorted((one for view in views for one in view.recovered), key=lambda one: -one.at)
     running = [Running(view.seen.launcher, run) for view in views for run in view.under_way]
     return [
-        Block((_summary(views, needs, recovered),)),
-        *_section(NEEDS, Colour.NEEDS, list(_needs(needs))),
-        *_section(RECOVERED, Colour.DONE, [_recovery(one, now) for one in recovered]),
+        Block((_summary(views),)),
+        *needs_and_recoveries(views, now),
         *_section("under way", Colour.UNDER_WAY, list(map(_running, running))),
         *_quiet(views, now),
     ]
 
 
-def of_launcher(view: View, now: float) -> list[Block]:
-    """What its own pi shows of it beside its runs. `now`: epoch seconds."""
-    recovered = sorted(view.recovered, key=lambda one: -one.at)
+def needs_and_recoveries(views: Sequence[View], now: float) -> list[Block]:
+    """What the page and the pi of one launcher show alike. `now`: epoch seconds."""
+    recovered = sorted((one for view in views for one in view.recovered), key=lambda one: -one.at)
     return [
-        *_section(NEEDS, Colour.NEEDS, list(_needs(view.needs))),
+        *_section(NEEDS, Colour.NEEDS, list(_needs(needs_of(views)))),
         *_section(RECOVERED, Colour.DONE, [_recovery(one, now) for one in recovered]),
     ]
 
 
-def _summary(views: Sequence[View], needs: Sequence[Need], recovered: Sequence[Recovery]) -> Line:
+def _summary(views: Sequence[View]) -> Line:
     if not views:
         return Line("strawboss: no session of yours has launched subagents in the last days", Colour.TITLE)
+    needs, recovered = len(needs_of(views)), sum(len(view.recovered) for view in views)
     told = [
-        f"{len(needs)} need{'s' * (len(needs) == 1)} you" if needs else "nothing needs you",
-        *([f"{len(recovered)} recovered in the last 24 hours"] if recovered else []),
+        f"{needs} need{'s' * (needs == 1)} you" if needs else "nothing needs you",
+        *([f"{recovered} {RECOVERED}"] if recovered else []),
     ]
     return Line(f"strawboss: {', '.join(told)}", Colour.TITLE)
 

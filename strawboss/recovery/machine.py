@@ -23,10 +23,9 @@ class Machine:
     until the next session start; `is_miss`: which looks count.
 
     The conditions are asked in order of cost: what the files and keys say, the roster, the pane list, the processes of
-    `pane`, and every other witness, whom `hear` asks. `stands`: the state in which the keys put it, given
-    the one it was in and what was found. `found`: what is
-    found there, so that another thing starts the proof again. `called`: what a report calls it for this run. `go_on`
-    goes on with what was begun, `act` begins.
+    `pane`, and every other witness, whom `hear` asks. `stands`: the state in which the keys put it, given the one it was
+    in and what was found. `found`: what is found there, so that another thing starts the proof again. `called`: what a
+    report calls it for this run. `go_on` goes on with what was begun, `act` begins.
     """
 
     name: str

@@ -37,10 +37,10 @@ def overview_rows(seen: Seen, now: float) -> list[Row]:
     """What needs a person, with the command, and what was recovered, as `strawboss status` says it. `now`: epoch seconds."""
     from strawboss.overview.judge import Need, view  # nobody asks in most sessions
     from strawboss.overview.layout import wrapped
-    from strawboss.overview.page import of_launcher
+    from strawboss.overview.page import needs_and_recoveries
 
     rows = []
-    for block in of_launcher(view(seen, now), now):
+    for block in needs_and_recoveries([view(seen, now)], now):
         command = block.about.command if isinstance(block.about, Need) else ""
         texts = [wrapped(line.text, line.indent, None)[0] for line in block.lines]
         first = Row(texts[0], block.about.run if block.about else "", command)

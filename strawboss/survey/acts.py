@@ -43,9 +43,8 @@ def reopen(seen: Seen, herdr: Front, environment: Mapping[str, str]) -> Result:
     panes = _panes_of(seen.launcher, herdr.panes())
     if isinstance(panes, Unknown):
         return _failed(panes.why)
-    if any(
-        pi_in(pane.id, herdr) is not None for pane in panes
-    ):  # a pane that cannot tell may be about to start it
+    # A pane that cannot tell may be about to start it.
+    if any(pi_in(pane.id, herdr) is not None for pane in panes):
         return _failed(IN_A_PANE)
     return herdr.open_tab(seen.launcher.cwd, in_a_terminal(seen.launcher, environment))
 

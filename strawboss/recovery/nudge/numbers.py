@@ -1,4 +1,4 @@
-"""The number that decides in the nudge, each with what it counts; docs/state-machines.md#numbers has them all."""
+"""The number that decides in the nudge, with what it counts; docs/state-machines.md#numbers has them all."""
 
 from __future__ import annotations
 
