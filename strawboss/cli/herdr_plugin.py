@@ -7,8 +7,9 @@ import sys
 
 import click
 
+from strawboss.cli.configured import configured
 from strawboss.cli.help import Group
-from strawboss.config import Config, ConfigError, load_config, state_directory
+from strawboss.config import Config, state_directory
 from strawboss.herdr.address import Address
 from strawboss.herdr.client import Herdr
 from strawboss.herdr.installation import PLUGIN
@@ -16,7 +17,7 @@ from strawboss.recovery.commands import Outcome
 from strawboss.recovery.verdict import Unknown
 from strawboss.resident.connections import herdr_address
 from strawboss.survey.announce import announce_once
-from strawboss.system.directories import config_file, file_name
+from strawboss.system.directories import file_name
 
 ENTRYPOINT = "status"
 
@@ -29,7 +30,7 @@ def herdr_plugin() -> None:
 @herdr_plugin.command("open")
 def open_status() -> None:
     """Show the status of every launcher over what is there."""
-    herdr = Herdr(_address(_config()))
+    herdr = Herdr(_address(configured()))
     opened = herdr.open_pane(PLUGIN, ENTRYPOINT, "popup")
     if opened.outcome is Outcome.FAILED:  # one is open, or a menu of herdr is
         opened = herdr.open_pane(PLUGIN, ENTRYPOINT, "overlay")
@@ -40,7 +41,7 @@ def open_status() -> None:
 @herdr_plugin.command("announce")
 def announce() -> None:
     """Say once what was recovered since herdr has started, and what needs a person."""
-    config = _config()
+    config = configured()
     address = _address(config)
     file = state_directory(config, os.environ) / "announced" / f"{file_name(str(address))}.json"
     try:
@@ -49,13 +50,6 @@ def announce() -> None:
         raise click.ClickException(f"{error.filename or file} cannot be used ({error.strerror})") from error
     if text:
         click.echo(text)
-
-
-def _config() -> Config:
-    try:
-        return load_config(config_file(), os.environ)
-    except ConfigError as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _address(config: Config) -> Address:

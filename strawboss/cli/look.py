@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
+from strawboss.cli.configured import configured
 from strawboss.cli.text import print_json, say
-from strawboss.config import ConfigError, load_config
 from strawboss.resident.outside import REGISTRY_UNKNOWN, NotASessionError, look_from_outside
-from strawboss.system import directories
 from strawboss.tape.shapes import LookedAt, run_of
 from strawboss.tape.words import sentence
 
@@ -25,9 +24,9 @@ def look(session_file: Path, as_json: bool) -> None:
     once.
     """
     try:
-        config = load_config(directories.config_file(), os.environ)
+        config = configured()
         seen = look_from_outside(session_file, config, os.environ)
-    except (ConfigError, NotASessionError) as error:
+    except NotASessionError as error:
         raise click.UsageError(str(error)) from error
     if as_json:
         runs = [run_of(report) for report in seen.look.runs]

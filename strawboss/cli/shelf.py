@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from strawboss.config import ConfigError, load_config, state_directory
-from strawboss.system import directories
+from strawboss.cli.configured import configured
+from strawboss.config import state_directory
 from strawboss.system.printable import printable
 from strawboss.tape.find import knowing
 from strawboss.tape.last import LastLook, last_looks
@@ -19,11 +19,7 @@ from strawboss.tape.words import NEAR, near
 
 def shelf() -> Path:
     """The directory of all tapes; a config that cannot be read is a complaint."""
-    try:
-        config = load_config(directories.config_file(), os.environ)
-    except ConfigError as error:
-        raise click.ClickException(str(error)) from error
-    return state_directory(config, os.environ) / TAPES
+    return state_directory(configured(), os.environ) / TAPES
 
 
 def launcher_of(run: str, session: str | None) -> LastLook:

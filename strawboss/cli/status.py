@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import click
 
+from strawboss.cli.configured import configured
 from strawboss.cli.params import DURATION
-from strawboss.config import Config, ConfigError, load_config
+from strawboss.config import Config
 from strawboss.overview.judge import WEEK_SECONDS, View, needs_of, view
 from strawboss.overview.layout import joined
 from strawboss.overview.page import page
 from strawboss.survey.find import Survey
-from strawboss.system.directories import config_file
 
 
 @click.command()
@@ -42,10 +42,7 @@ def status(since: float, as_json: bool, watch: bool) -> int:
         reason = why_not_watched(as_json)
         if reason:
             raise click.UsageError(reason)
-    try:
-        config = load_config(config_file(), os.environ)
-    except ConfigError as error:
-        raise click.ClickException(str(error)) from error
+    config = configured()
     if watch:
         from strawboss.cli.watch import watch as watch_status
 

@@ -28,7 +28,7 @@ def create() -> None:
 
 
 @store.command()
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def check(as_json: bool) -> int:
     """Read all of the store and look for what contradicts itself. Exit code 1: something does."""
     with opened() as database, database.read() as connection:

@@ -182,18 +182,18 @@ def test_an_agent_that_needs_attention_is_an_alert_a_history_entry_and_exit_1(ru
     assert json.loads(run("heartbeat", "--history", "--json").out)["events"][-1]["event"] == "alert: stalled"
 
 
-def test_waking_a_healthy_agent_says_so(run) -> None:  # type: ignore[no-untyped-def]
-    from strawboss.system.process_identity import identify
-    from strawboss.wakeup.abandoned import host
-    from strawboss.wakeup.store import cycles
-    from strawboss.wakeup.store.database import open_database
-
+def begin_a_wakeup() -> None:
+    """Of the coder, by this process."""
     me = identify(os.getpid())
     assert me is not None
     database = open_database()
     with database.write() as connection:
         cycles.begin(connection, "coder", host(), me, None, database.now())
     database.close()
+
+
+def test_waking_a_healthy_agent_says_so(run) -> None:  # type: ignore[no-untyped-def]
+    begin_a_wakeup()
     ran = run("heartbeat", "--wake", "coder")
     assert (ran.code, ran.out) == (0, "coder is healthy: nothing to do\n")
 
@@ -219,12 +219,7 @@ def test_a_resident_monitor_looks_again_and_again_and_ends_when_told() -> None:
 
 
 def test_under_json_an_agent_that_runs_already_is_one_document_as_well(run) -> None:  # type: ignore[no-untyped-def]
-    me = identify(os.getpid())
-    assert me is not None
-    database = open_database()
-    with database.write() as connection:
-        cycles.begin(connection, "coder", host(), me, None, database.now())
-    database.close()
+    begin_a_wakeup()
     ran = run("heartbeat", "--agent", "coder", "--json")
     said = json.loads(ran.out)
     assert (ran.code, said["ok"], said["exit_code"]) == (1, False, 1)

@@ -441,7 +441,7 @@ def in_a_worktree(look: dict[str, Any]) -> None:
     }
 
 
-def without_its_folder(look: dict[str, Any]) -> None:
+def without_its_session_file(look: dict[str, Any]) -> None:
     look["tails"] = {}
 
 
@@ -454,7 +454,7 @@ def in_a_nameless_pane(look: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [lambda _: None, in_a_worktree, without_its_folder, without_a_pane, in_a_nameless_pane]
+    "changed", [lambda _: None, in_a_worktree, without_its_session_file, without_a_pane, in_a_nameless_pane]
 )
 def test_n04_a_bare_shell_is_no_pi_whatever_session_its_pane_names(
     tell: Tell, tmp_path: Path, changed: Callable[[dict[str, Any]], None]
