@@ -29,10 +29,12 @@ from tape.scenes import (
 )
 
 from strawboss.recovery.commands import ClosePane, Notify, SendIntercom, TellLauncher, WriteKey
+from strawboss.recovery.evidence import Holders
 from strawboss.recovery.restored.numbers import LAST_MISS
 from strawboss.recovery.settings import Beyond, Settings
 from strawboss.recovery.verdict import Answer
-from strawboss.tape.play import Summary, Told, summarize
+from strawboss.tape.moment import Recording, open_recording
+from strawboss.tape.play import Summary, Told, play, summarize
 
 DELTA_SESSION = "01a23394-2778-740e-bda0-147519c97933"
 ZETA_SESSION = "01a23395-051d-76ed-85d4-cb06e155b337"
@@ -193,11 +195,43 @@ def without_its_pane_and_folder(moment: Path) -> Path:
     return moment
 
 
-def test_n04_a_run_whose_session_folder_is_gone_is_lost_with_one_warning(tmp_path: Path) -> None:
+class OfAnEmptyMachine(Recording):
+    """A recording holds no list of the machine's processes; this one says that there were no others."""
+
+    __slots__ = ()
+
+    def holders(self, _: str) -> Holders:
+        return Holders()
+
+    def identify(self, _: int) -> None:
+        return None
+
+
+@pytest.fixture
+def folder_gone(tmp_path: Path) -> list[Recording]:
     before, after = (
         shutil.copytree(directory(moment), tmp_path / moment) for moment in ("restart/1", "restart/3")
     )
-    told = tell([before, *[without_its_pane_and_folder(after)] * (LAST_MISS + 3)])
+    moments = [before, *[without_its_pane_and_folder(after)] * (LAST_MISS + 3)]
+    return [open_recording(moment, None, "linux") for moment in moments]
+
+
+def test_n04_a_run_whose_session_folder_is_gone_is_not_called_lost_while_the_processes_are_unknown(
+    folder_gone: list[Recording],
+) -> None:
+    told, _ = play(folder_gone, Settings())
+    assert ("lost", DELTA) not in acts(told)
+    [delta] = [run for run in told[-1].runs if run.run == DELTA]
+    assert "the machine's processes were not recorded" in str(delta.obstacle)
+
+
+def test_n04_a_run_whose_session_folder_is_gone_is_lost_with_one_warning(
+    folder_gone: list[Recording],
+) -> None:
+    told, _ = play(
+        [OfAnEmptyMachine(one.directory, one.launcher, one.disk, one.resolve) for one in folder_gone],
+        Settings(),
+    )
     assert ("lost", DELTA) in acts(told)
     [warning] = [notice.text for notice in of(told, Notify) if f"run {DELTA}" in notice.text]
     assert "its session file cannot be read" in warning
