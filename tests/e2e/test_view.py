@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,4 +67,7 @@ def test_what_a_person_must_see_to_stands_first_and_has_its_command_with_it(home
         terminal.type("/strawboss" + ENTER)
         shows(terminal, f"→ {RUN} of project was given up: its pane could not be closed")
         terminal.type(ENTER)
-        shows(terminal, "To see to it: subagent_resume", "→ Back")
+        shows(terminal, "To see to it: subagent_resume", "→ Put it into the editor", "Back")
+        terminal.type(ENTER)
+        shown = shows(terminal, "it is in the editor")
+        assert re.search(r"─\n ?subagent_resume \{", shown)

@@ -11,6 +11,8 @@ export type Row = { text: string; run: string; command: string };
 type Process = { rows(): Promise<Row[]>; status(run: string): Promise<string[]> };
 
 const BACK = "Back";
+const TO_EDITOR = "Put it into the editor";
+const IN_EDITOR = "strawboss: it is in the editor; once you send it, the model is to call it";
 
 export async function show(process: Process | undefined, off: string, run: string, { mode, ui }: ExtensionContext) {
 	try {
@@ -21,14 +23,16 @@ export async function show(process: Process | undefined, off: string, run: strin
 	} catch {} // the session was replaced meanwhile: there is nobody left to tell
 }
 
-/** Until Escape. What a person must see to has its command with it. */
+/** Until Escape, or until a command is in the editor. What a person must see to has its command with it. */
 async function browse(rows: Row[], process: Process, ui: ExtensionContext["ui"]) {
 	const choices = new Map(rows.filter(({ run }) => run).map((row) => [row.text.trim(), row]));
 	for (;;) {
 		const row = choices.get((await ui.select(rows[0].text, [...choices.keys()])) ?? "");
 		if (!row) return;
 		const told = [...(await process.status(row.run)), ...(row.command ? ["", `To see to it: ${row.command}`] : [])];
-		await ui.select(told.join("\n"), [BACK]);
+		if ((await ui.select(told.join("\n"), row.command ? [TO_EDITOR, BACK] : [BACK])) !== TO_EDITOR) continue;
+		ui.setEditorText(row.command);
+		return ui.notify(IN_EDITOR, "info"); // pi draws an editor that was filled only with the next thing it draws
 	}
 }
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, select, update
 from strawboss.wakeup.store import tasks as store
 from strawboss.wakeup.store.available import AVAILABLE, wanted_by
 from strawboss.wakeup.store.changes import announce
+from strawboss.wakeup.store.prepared import Prepared
 from strawboss.wakeup.store.schema import tasks
 from strawboss.wakeup.store.tasks import UNLOCKED, Status, Task
 
@@ -37,7 +38,7 @@ WANTED = (
     select(tasks.c.id).where(tasks.c.id == bindparam("wanted"), AVAILABLE).with_for_update(skip_locked=True)
 )
 # One statement that looks, locks and takes. Not correlated: the inner row is judged and locked before the outer is touched.
-TAKE = (
+TAKE = Prepared(
     update(tasks)
     .where(tasks.c.id == WANTED.correlate(None).scalar_subquery())
     .values(
@@ -67,7 +68,7 @@ def checkout(
     able = set(capabilities)
     wanted = {"wanted": task, **wanted_by(holder, able, now)}
     lock = {"holder": holder, "token": token, "until": now + seconds}
-    if connection.execute(TAKE, wanted | lock).rowcount != 1:
+    if TAKE.execute(connection, wanted | lock).rowcount != 1:
         return Conflict(task, _why_not(connection, store.find(connection, task), holder, able))
     return Lease(task, holder, token, now + seconds)
 
