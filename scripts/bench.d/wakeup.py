@@ -87,7 +87,7 @@ def _checkout() -> Measured:
     with _home() as directory:
         database = open_database()
         first, *ids = _fill(database, 2 * CHECKOUTS + 1)
-        statements = _recorded(database, lambda: _take(database, first))
+        statements = _recorded(lambda other: _take(other, first))
         raw = _raw(directory)
         ours, beside = iter(ids[:CHECKOUTS]), iter(ids[CHECKOUTS:])
         spent, bare = paired(
@@ -130,16 +130,17 @@ def _take_raw(raw: sqlite3.Connection, statements: list[Statement], recorded: st
     raw.execute("COMMIT")
 
 
-def _recorded(database: Database, work: Callable[[], object]) -> list[Statement]:
-    """What it sends by way of SQLAlchemy; BEGIN is the driver's."""
+def _recorded(work: Callable[[Database], object]) -> list[Statement]:
+    """What it sends by way of SQLAlchemy; BEGIN is the driver's. Over a connection of its own, which listening slows."""
+    database = open_database()
     sent: list[Statement] = []
 
     def note(_: object, __: object, sql: str, parameters: tuple[object, ...], *___: object) -> None:
         sent.append((sql, parameters))
 
     event.listen(database.engine, "before_cursor_execute", note)
-    work()
-    event.remove(database.engine, "before_cursor_execute", note)
+    work(database)
+    database.close()
     return sent
 
 
@@ -160,7 +161,7 @@ def _selection() -> Measured:
     with _home() as directory:
         database = open_database()
         _fill(database, AVAILABLE)
-        statements, raw = _recorded(database, lambda: _select(database)), _raw(directory)
+        statements, raw = _recorded(_select), _raw(directory)
         spent, bare = paired(lambda: _select(database), lambda: _select_raw(raw, statements), ROUNDS)
         raw.close()
         database.close()

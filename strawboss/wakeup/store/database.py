@@ -14,7 +14,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from strawboss.wakeup.store.clock import ahead_of_boot, local_now
 from strawboss.wakeup.store.engines import KINDS, kind_of
-from strawboss.wakeup.store.engines.kind import WRITES
 from strawboss.wakeup.store.engines.sqlite import default_file
 from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.migrations import migrate
@@ -31,14 +30,13 @@ class Database:
     """
 
     engine: Engine
-    writer: Engine
     ahead: float | None = None
 
     def read(self) -> AbstractContextManager[Connection]:
-        return _transaction(self.engine)
+        return _transaction(self.engine, writes=False)
 
     def write(self) -> AbstractContextManager[Connection]:
-        return _transaction(self.writer)
+        return _transaction(self.engine, writes=True)
 
     def now(self) -> float:
         """The store's time in epoch seconds: all who share it agree on when a lock has run out, and it never jumps."""
@@ -77,8 +75,7 @@ def connect(url: str | None = None, *, create: bool = False) -> Database:
     """The same store as it is, of whatever age. Raises StoreError for an address that cannot be one."""
     where = url or os.environ.get("STRAWBOSS_STORE", "").strip()
     parsed = _parsed(where) if where else URL.create("sqlite", database=str(default_file()))
-    engine = KINDS[parsed.get_backend_name()].connect(parsed, create=create)
-    return Database(engine, engine.execution_options(**{WRITES: True}))
+    return Database(KINDS[parsed.get_backend_name()].connect(parsed, create=create))
 
 
 def _parsed(url: str) -> URL:
@@ -94,9 +91,10 @@ def _parsed(url: str) -> URL:
 
 
 @contextmanager
-def _transaction(engine: Engine) -> Iterator[Connection]:
+def _transaction(engine: Engine, *, writes: bool) -> Iterator[Connection]:
     try:
         with engine.begin() as connection:
+            kind_of(engine).begin(connection, writes=writes)
             yield connection
     except (DBAPIError, DisconnectionError, PoolTimeout, engine.dialect.loaded_dbapi.Error) as error:
         raise StoreError(_reason(error)) from error

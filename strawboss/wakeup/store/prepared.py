@@ -31,8 +31,9 @@ class Prepared:
         return connection.exec_driver_sql(made.statement, tuple([values[name] for name in made.positiontup]))
 
     def _for(self, connection: Connection, parameters: Mapping[str, Any]) -> ExpandedState:
-        lengths = [len(value) for value in parameters.values() if isinstance(value, list)]
-        key = (connection.dialect.name, *lengths)
+        # The names belong to it: one that is left out must not have the value that it had at another call.
+        shape = [(name, len(one) if isinstance(one, list) else None) for name, one in parameters.items()]
+        key = (connection.dialect.name, *shape)
         if key not in self._made:
             made = self._statement.compile(dialect=connection.dialect).construct_expanded_state(parameters)
             # They would have to be asked on each call: no type of the store needs any.

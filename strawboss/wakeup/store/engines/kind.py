@@ -10,8 +10,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 # How long a statement waits for another process's transaction before the store counts as locked.
 BUSY_SECONDS = 30.0
-# The execution option of connections whose transactions write.
-WRITES = "strawboss_writes"
 
 Insert = sqlite.Insert | postgresql.Insert
 # Waits up to so many seconds; True when something may have changed.
@@ -34,6 +32,9 @@ class Kind(Protocol):
 
     def now(self, connection: Connection) -> float | None:
         """The clock of all who share it, in epoch seconds; None where they share a machine and its clock."""
+
+    def begin(self, connection: Connection, *, writes: bool) -> None:
+        """The first thing of a transaction. What one that `writes` has read is still so when it writes."""
 
     def begin_migration(self, connection: Connection) -> None:
         """Nobody else changes the tables until the end of the transaction."""

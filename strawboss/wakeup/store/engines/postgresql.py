@@ -53,6 +53,10 @@ def now(connection: Connection) -> float:
     return float(connection.execute(SERVER_TIME).scalar_one())
 
 
+def begin(_: Connection, *, writes: bool) -> None:
+    """The driver does, and rows are locked one by one."""
+
+
 def begin_migration(connection: Connection) -> None:
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
 

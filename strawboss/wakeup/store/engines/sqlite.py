@@ -17,7 +17,7 @@ from sqlalchemy.exc import DisconnectionError
 from strawboss.system.directories import state_directory
 from strawboss.system.files import FILE_MODE, make_private_directory
 from strawboss.wakeup.store.engines import kind
-from strawboss.wakeup.store.engines.kind import WRITES, Changed
+from strawboss.wakeup.store.engines.kind import Changed
 from strawboss.wakeup.store.errors import StoreError
 
 SERIAL = "INTEGER PRIMARY KEY"
@@ -49,7 +49,6 @@ def connect(url: URL, *, create: bool) -> Engine:
     address = URL.create("sqlite", database=f"file:{_quoted(path)}", query={"mode": "rw", "uri": "true"})
     engine = create_engine(address, connect_args={"timeout": kind.BUSY_SECONDS})
     _follow_the_file(engine, str(path))
-    event.listen(engine, "begin", _begin)
     return engine
 
 
@@ -63,6 +62,12 @@ def insert(table: Table) -> sqlite.Insert:
 
 def now(_: Connection) -> None:
     return None
+
+
+def begin(connection: Connection, *, writes: bool) -> None:
+    # IMMEDIATE takes the write lock first. Sent by the driver itself, there being nothing in it to put together, and not
+    # from an event of the engine: one listener makes SQLAlchemy ask for listeners at every step of every transaction.
+    connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def begin_migration(_: Connection) -> None:
@@ -104,7 +109,7 @@ def _quoted(path: Path) -> str:
 def _follow_the_file(engine: Engine, path: str) -> None:
     @event.listens_for(engine, "connect")
     def opened(connection: Any, record: Any) -> None:
-        connection.isolation_level = None  # transactions are ours, see _begin
+        connection.isolation_level = None  # transactions are ours, see `begin`
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous=NORMAL")
         record.info["file"] = _file_id(path)
@@ -134,10 +139,3 @@ def _file_id(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _begin(connection: Connection) -> None:
-    # IMMEDIATE: take the write lock first, so that what a transaction has read is still so when it writes.
-    writes = connection.get_execution_options().get(WRITES)
-    # Sent by the driver itself: there is nothing in it for SQLAlchemy to put together.
-    connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -20,7 +20,7 @@ def test_each_answers_all_that_the_store_must_know(name: str) -> None:
     assert kind.__name__.endswith(f".{name}")
     assert kind.SERIAL.endswith("PRIMARY KEY")
     assert set(vars(kind)) >= ASKED
-    assert len(ASKED) == 8
+    assert len(ASKED) == 9
 
 
 def test_what_a_store_is_in_is_told_from_any_of_its_connections(connection: Connection) -> None:
