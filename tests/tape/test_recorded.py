@@ -181,7 +181,7 @@ def test_the_same_terminal_is_a_person_s_pi_even_without_an_exit_sidecar(tmp_pat
     assert "same terminal" in summary.untouched[ETA]
 
 
-def without_its_pane_and_folder(moment: Path) -> Path:
+def without_its_pane_and_folder(moment: Path) -> None:
     """Delta's worktree went, and the folder of its session with it; its pane did not come back."""
     listed = json.loads((moment / "pane-list.json").read_text())
     panes = listed["result"]["panes"]
@@ -192,7 +192,6 @@ def without_its_pane_and_folder(moment: Path) -> Path:
     (moment / "intercom.json").write_text(json.dumps(peers))
     [folder] = moment.glob("sessions/*delta-branch--")
     shutil.rmtree(folder)
-    return moment
 
 
 class OfAnEmptyMachine(Recording):
@@ -207,31 +206,56 @@ class OfAnEmptyMachine(Recording):
         return None
 
 
+def of_an_empty_machine(moments: list[Recording]) -> list[Recording]:
+    return [OfAnEmptyMachine(one.directory, one.launcher, one.disk, one.resolve) for one in moments]
+
+
+def opened(moment: Path) -> Recording:
+    return open_recording(moment, None, "linux")
+
+
 @pytest.fixture
-def folder_gone(tmp_path: Path) -> list[Recording]:
-    before, after = (
-        shutil.copytree(directory(moment), tmp_path / moment) for moment in ("restart/1", "restart/3")
-    )
-    moments = [before, *[without_its_pane_and_folder(after)] * (LAST_MISS + 3)]
-    return [open_recording(moment, None, "linux") for moment in moments]
+def before_and_after(tmp_path: Path) -> list[Path]:
+    return [shutil.copytree(directory(moment), tmp_path / moment) for moment in ("restart/1", "restart/3")]
 
 
-def test_n04_a_run_whose_session_folder_is_gone_is_not_called_lost_while_the_processes_are_unknown(
-    folder_gone: list[Recording],
+@pytest.fixture
+def not_recorded(before_and_after: list[Path]) -> list[Recording]:
+    """Opened without the folder: what would be in it is looked for where nothing is, and not where no folder is."""
+    before, after = before_and_after
+    without_its_pane_and_folder(after)
+    return [opened(before), *[opened(after)] * (LAST_MISS + 3)]
+
+
+@pytest.fixture
+def folder_gone(before_and_after: list[Path]) -> list[Recording]:
+    """Opened while the folder was there: it is known where it would be."""
+    before, after = map(opened, before_and_after)
+    without_its_pane_and_folder(after.directory)
+    return [before, *[after] * (LAST_MISS + 3)]
+
+
+def test_n04_a_run_whose_session_file_is_gone_is_not_called_lost_while_the_processes_are_unknown(
+    not_recorded: list[Recording],
 ) -> None:
-    told, _ = play(folder_gone, Settings())
+    told, _ = play(not_recorded, Settings())
     assert ("lost", DELTA) not in acts(told)
     [delta] = [run for run in told[-1].runs if run.run == DELTA]
     assert "the machine's processes were not recorded" in str(delta.obstacle)
 
 
+def test_n04_a_run_whose_session_file_is_gone_is_lost_with_one_warning(not_recorded: list[Recording]) -> None:
+    told, _ = play(of_an_empty_machine(not_recorded), Settings())
+    assert ("lost", DELTA) in acts(told)
+    [warning] = [notice.text for notice in of(told, Notify) if f"run {DELTA}" in notice.text]
+    assert "its session file cannot be read" in warning
+
+
+@pytest.mark.xfail(strict=True, reason="nothing is said where the folder is gone too: docs/assurance.md")
 def test_n04_a_run_whose_session_folder_is_gone_is_lost_with_one_warning(
     folder_gone: list[Recording],
 ) -> None:
-    told, _ = play(
-        [OfAnEmptyMachine(one.directory, one.launcher, one.disk, one.resolve) for one in folder_gone],
-        Settings(),
-    )
+    told, _ = play(of_an_empty_machine(folder_gone), Settings())
     assert ("lost", DELTA) in acts(told)
     [warning] = [notice.text for notice in of(told, Notify) if f"run {DELTA}" in notice.text]
     assert "its session file cannot be read" in warning
