@@ -45,7 +45,7 @@ BUDGETS = (
         "checkout of a task",
         "µs",
         3.0,
-        "a connection from the pool, a transaction, a statement put together and bound",
+        "a connection from the pool, a transaction, and SQLAlchemy's part in each",
         beside="its statements sent raw, µs",
         times=True,
     ),

@@ -23,8 +23,8 @@ def look(session_file: Path, as_json: bool) -> None:
     SESSION_FILE is the session file of a pi that launched subagents. One look proves nothing: what is stranded is seen
     once.
     """
+    config = configured()
     try:
-        config = configured()
         seen = look_from_outside(session_file, config, os.environ)
     except NotASessionError as error:
         raise click.UsageError(str(error)) from error
