@@ -254,13 +254,17 @@ class HerdrServer:
         return [pid for pid in pids if pid != server and mark in _environ(pid)]
 
     def sweep(self) -> None:
-        """End them."""
+        """End them, none with a last word: a shell that dies hangs up the pi in it, and a pi outlives its command. So all
+        stand still before the first dies, parents first, and die children first.
+        """
         deadline = time.monotonic() + PATIENCE_SECONDS
         while left := self.leftovers():
             if time.monotonic() >= deadline:
                 raise AssertionError(f"processes {left} do not end")
-            for pid in left:
-                _kill(pid)
+            for pid in sorted(left):
+                _signal(pid, signal.SIGSTOP)
+            for pid in sorted(left, reverse=True):
+                _signal(pid, signal.SIGKILL)
             time.sleep(POLL_SECONDS)
 
 
@@ -272,6 +276,6 @@ def _environ(pid: int) -> list[bytes]:
         return []
 
 
-def _kill(pid: int) -> None:
+def _signal(pid: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
