@@ -32,6 +32,7 @@ from strawboss.heartbeat.attempts.ledger import Attempt
 from strawboss.heartbeat.attempts.lookup import dispatch_time
 from strawboss.heartbeat.launch import Wanted, launch, read_map
 from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.places import ledger_root
 from strawboss.heartbeat.utc import utc_now
 from strawboss.system.json_files import Broken
 from strawboss.system.printable import printable
@@ -120,7 +121,7 @@ def subagent_pre_cancel(
         *directories,
         dispatched=_started(dispatch_started_at)
         if dispatch_started_at
-        else dispatch_time(project(project_root), agent, [directories[1]]),
+        else dispatch_time(project_root, agent, [directories[1]]),
         expected_worker=expected_worker_id,
         window=observed_window_seconds,
         force=force,
@@ -183,8 +184,8 @@ def swarm_pre_dispatch(
 
     Exit 0: done. 1: refused, such as DENY_DUPLICATE_ACTIVE. 2: wrong use, or the ledger cannot be used.
     """
-    root, now = project(project_root), utc_now()
-    place = Place(root, scope, str(target_path(target, root)), workflow)
+    path, now = target_path(target, project_root), utc_now()
+    place = Place(project_root or ledger_root(path), scope, str(path), workflow)
     status = CANCELLED if action == "cancel" else status
     if (asking["force"] or asking["reason"]) and (action == "begin" or status != CANCELLED):
         raise click.UsageError("--force and --reason go with --action cancel, or --status cancelled")

@@ -122,7 +122,7 @@ target_option = click.option(
 project_option = click.option(
     "--project-root",
     type=EXISTING,
-    help="Where the ledger of attempts is; the project or git tree one stands in if absent.",
+    help="Where the ledger of attempts is; the project the worktree belongs to if absent.",
 )
 
 
@@ -132,13 +132,13 @@ def worktree(target: str | None) -> Worktree:
 
 
 def project(given: Path | None) -> Path:
-    """The project of a command."""
+    """The project relative targets are looked for in."""
     return given or project_root(Path.cwd())
 
 
-def target_path(target: str, project_directory: Path) -> Path:
+def target_path(target: str, given: Path | None) -> Path:
     """What a target means, whether it exists or not; raises NoPlaceError when it may be two."""
-    return find_target(target, project_directory, Path.cwd())
+    return find_target(target, project(given), Path.cwd())
 
 
 def below_project(directory: Path) -> Path:

@@ -21,7 +21,6 @@ from strawboss.cli.heartbeat_params import (
     WorkerCommand,
     answer,
     json_option,
-    project,
     project_option,
     say_error,
     say_json,
@@ -148,14 +147,13 @@ def verify_subagent_alive(
 
     Exit 0: all required workers are alive. 1: not; REDISPATCH_OK names those that may be replaced. 2: nothing to see.
     """
-    root = project(project_root)
 
     def decide(activity: Mapping[str, Activity]) -> alive.Verdict:
         swept = sweep(scratch_dirs, utc_now(), threshold_minutes * 60)
         return alive.decide(
             swept,
             required,
-            lambda agent: dispatched_at or dispatch_time(root, agent, scratch_dirs),
+            lambda agent: dispatched_at or dispatch_time(project_root, agent, scratch_dirs),
             activity if host_running else {},
         )
 

@@ -21,42 +21,78 @@ class NoPlaceError(Exception):
 
 
 def project_root(start: Path) -> Path:
-    """The project `start` is in: the nearest directory with AGENTS.md and vbrief, or of a git tree; else `start`."""
-    return _root_above(start) or start.absolute()
-
-
-def _root_above(start: Path) -> Path | None:
+    """The worktree one stands in: upwards the nearest that somebody was dispatched into, with AGENTS.md and vbrief, or
+    linked to a clone; else the git top level; else `start`."""
     here = start.absolute()
-    return next((one for one in (here, *here.parents) if _is_root(one)), None)
+    around = (here, *here.parents)
+    tree = next(filter(_is_worktree, around), None) or next(filter(_is_git, around), None)
+    return tree or here
 
 
-def _is_root(directory: Path) -> bool:
-    # The tree of a worker may lie inside the project's: whichever boundary comes first is the worker's own.
-    is_project = (directory / "AGENTS.md").is_file() and (directory / "vbrief").is_dir()
-    return is_project or (directory / ".git").exists()
+def _is_worktree(directory: Path) -> bool:
+    # A repository inside a worktree is a part of it, unless it was dispatched into: then its status directory says so.
+    return (directory / STATUS_DIRECTORY).is_dir() or _is_project(directory) or _is_linked(directory)
 
 
-def ledger_roots(root: Path) -> tuple[Path, ...]:
-    """Projects whose ledger may know a worker of `root`: its own, those around it, and the clone a linked tree is of."""
-    roots = list(_around(root))
-    return tuple(dict.fromkeys([*roots, *filter(None, map(_main_worktree, roots))]))
+def _is_project(directory: Path) -> bool:
+    return (directory / "AGENTS.md").is_file() and (directory / "vbrief").is_dir()
 
 
-def _around(root: Path) -> Iterator[Path]:
-    yield root
-    while (above := _root_above(root.absolute().parent)) is not None and above != root:
-        root = above
-        yield root
+def _is_git(directory: Path) -> bool:
+    return (directory / ".git").exists()
+
+
+def _is_linked(directory: Path) -> bool:
+    return (gitdir := _gitdir(directory)) is not None and gitdir.parent.name == "worktrees"
+
+
+def ledger_root(target: Path) -> Path:
+    """The project whose ledger has the attempts on a target. The target alone decides, and not where one stands.
+
+    Found upwards from it, a linked tree standing for its clone: the nearest directory with AGENTS.md and vbrief, else
+    the git top level, else the target. Raises NoPlaceError for a target that is in none of them and not there.
+    """
+    found = _project_of(target)
+    if found is None and not target.is_dir():
+        raise NoPlaceError(f"{target} is not there and in no project; make it first, or give --project-root")
+    return found or Path(os.path.realpath(target))
+
+
+def ledger_roots(target: Path) -> tuple[Path, ...]:
+    """Every project whose ledger may know a target, its own first: other tools write to that of where they stand."""
+    here = Path(os.path.realpath(target))
+    around = [one for one in (here, *here.parents, *_homes(target)) if _is_project(one) or _is_git(one)]
+    return tuple(dict.fromkeys((_project_of(target) or here, *around)))
+
+
+def _project_of(target: Path) -> Path | None:
+    homes = list(_homes(target))
+    return next(filter(_is_project, homes), None) or next(filter(_is_git, homes), None)
+
+
+def _homes(target: Path) -> Iterator[Path]:
+    """A target and what it lies in; of a linked tree on, its clone and what that lies in."""
+    here = Path(os.path.realpath(target))
+    for one in (here, *here.parents):
+        if clone := _main_worktree(one):
+            yield from (clone, *clone.parents)
+            return
+        yield one
 
 
 def _main_worktree(root: Path) -> Path | None:
-    """`.git` of a linked tree is a file that names `<clone>/.git/worktrees/<name>`."""
+    """The clone of a linked tree, where it has its own `.git` in it."""
+    clone = gitdir.parents[2] if (gitdir := _gitdir(root)) and _is_linked(root) else None
+    return Path(os.path.realpath(clone)) if clone and (clone / ".git").is_dir() else None
+
+
+def _gitdir(root: Path) -> Path | None:
+    """What a `.git` names that is a file: of a linked tree `<clone>/.git/worktrees/<name>`."""
     try:
         text = (root / ".git").read_text(errors="replace")
     except OSError:
         return None
-    gitdir = Path(root, text.removeprefix("gitdir:").strip().splitlines()[0] if text.strip() else "")
-    return gitdir.parents[2] if gitdir.parent.name == "worktrees" else None
+    return Path(root, text.removeprefix("gitdir:").strip().splitlines()[0] if text.strip() else "")
 
 
 def find_target(text: str, root: Path, start: Path) -> Path:

@@ -24,10 +24,12 @@ def in_use(project):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A project with a worktree called tree; commands run in the project."""
+    """A project, known by its two marks, with a worktree called tree; commands run in the project."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DEFT_SESSION_ID", raising=False)
-    (tmp_path / "tree").mkdir()
+    put(tmp_path / "AGENTS.md", b"")
+    for name in ("vbrief", "tree"):
+        (tmp_path / name).mkdir()
     return tmp_path
 
 
@@ -107,7 +109,8 @@ def test_every_road_to_cancelled_passes_the_gate_and_every_force_means_the_same(
 def test_force_where_nothing_is_cancelled_is_wrong_use_and_not_ignored(project, what, force):
     ran = run(*UNIT, *what, *force)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert list(project.iterdir()) == [project / "tree"]
+    assert not (project / ".deft").exists()
+    assert list((project / "tree").iterdir()) == []
 
 
 def test_an_attempt_without_a_worker_is_not_cancelled_on_the_death_of_a_made_up_name(project):
@@ -161,9 +164,7 @@ def test_a_worktree_that_is_gone_is_cancelled_by_force_alone(project):
 
 @pytest.fixture
 def deep(project, monkeypatch):
-    """Stands in a subdirectory of the project, which is known by its two marks."""
-    put(project / "AGENTS.md", b"")
-    (project / "vbrief").mkdir()
+    """Stands in a subdirectory of the project."""
     (project / "src" / "deep").mkdir(parents=True)
     monkeypatch.chdir(project / "src" / "deep")
     return project
@@ -180,6 +181,71 @@ def test_the_ledger_and_what_is_a_duplicate_do_not_depend_on_where_one_stands(de
     status = deep / "tree" / ".deft-scratch" / "subagent-status"
     gate = run("verify:subagent-alive", "--require-agent", "leaf-7", "--scratch-dir", status)
     assert (gate.code, "REDISPATCH_OK" in gate.out) == (1, False)
+
+
+def elsewhere(project, kind):
+    """A directory of another ledger by its own right, had it been asked for one."""
+    directory = {
+        "nested repository": project / "vendor" / "lib",
+        "unrelated": project / ".." / f"{project.name}-unrelated",
+    }
+    if kind != "linked worktree":
+        directory[kind].mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", directory[kind]], check=True)
+        return directory[kind]
+    git = ("git", "-C", project, "-c", "user.name=a", "-c", "user.email=a@example.invalid")
+    for command in (
+        ["init", "-q"],
+        ["commit", "-q", "--allow-empty", "-m", "x"],
+        ["worktree", "add", "-q", "w"],
+    ):
+        subprocess.run([*git, *command], check=True, capture_output=True)
+    put(project / "w" / "AGENTS.md", b"")
+    (project / "w" / "vbrief").mkdir()
+    return project / "w"
+
+
+@pytest.mark.parametrize("kind", ["nested repository", "linked worktree", "unrelated"])
+@pytest.mark.parametrize("which", ["tree", "itself"])
+def test_an_absolute_target_has_one_ledger_wherever_one_stands(project, monkeypatch, kind, which):
+    there = elsewhere(project, kind)
+    target = there if which == "itself" else project / "tree"
+    unit = ("swarm:pre-dispatch", "--scope-id", "s", "--target-id", target)
+    assert "ALLOW_FIRST_ATTEMPT" in run(*unit, "--worker-id", "leaf-7").out
+    monkeypatch.chdir(there)
+    assert "DENY_DUPLICATE_ACTIVE" in run(*unit).out
+    # the gates know when it was dispatched, and from there it can be ended and begun again
+    status = target / ".deft-scratch" / "subagent-status"
+    gate = run("verify:subagent-alive", "--require-agent", "leaf-7", "--scratch-dir", status)
+    assert (gate.code, "REDISPATCH_OK" in gate.out) == (1, False)
+    assert "within its startup grace" in run(*ASK[:-1], target).err
+    assert "within its startup grace" in run(*unit, "--action", "cancel", "--canceller-id", "x").out
+    assert run(*unit, "--action", "complete").code == 0
+    assert "ALLOW_RESUME" in run(*unit).out
+    monkeypatch.chdir(project)
+    assert "DENY_DUPLICATE_ACTIVE" in run(*unit).out
+
+
+def test_a_ledger_another_tool_keeps_for_the_worktree_denies_too_and_is_named(project, monkeypatch):
+    clone = elsewhere(project, "nested repository")
+    put(clone / "AGENTS.md", b"")
+    (clone / "vbrief").mkdir()
+    unit = ("swarm:pre-dispatch", "--scope-id", "s", "--target-id", clone)
+    assert run(*unit, "--project-root", project).code == 0
+    denied = run(*unit)
+    assert (denied.code, "DENY_DUPLICATE_ACTIVE" in denied.out) == (1, True)
+    assert str(ledger_directory(project)) in denied.out
+    assert "within its startup grace" in run(*ASK[:-1], clone).err
+    assert run(*unit, "--action", "complete", "--project-root", project).code == 0
+    assert run(*unit).code == 0
+
+
+def test_a_target_in_no_project_and_not_there_has_no_ledger(project, monkeypatch):
+    monkeypatch.chdir(elsewhere(project, "unrelated"))
+    unit = ("swarm:pre-dispatch", "--scope-id", "s", "--target-id", project.parent / f"{project.name}-gone")
+    ran = run(*unit)
+    assert (ran.code, ran.out, ran.err.count("\n"), "--project-root" in ran.err) == (2, "", 1, True)
+    assert run(*unit, "--project-root", project).code == 0
 
 
 def test_a_dispatch_without_a_worker_id_is_found_by_the_gates(project):

@@ -11,6 +11,7 @@ from strawboss.heartbeat.places import (
     check_steer_directory,
     existing_worktree,
     find_target,
+    ledger_root,
     ledger_roots,
     make_scratch,
     project_root,
@@ -21,7 +22,7 @@ def marked(root, mark="project"):
     """A directory that is a project or a git tree."""
     if mark == "project":
         put(root / "AGENTS.md", b"")
-        (root / "vbrief").mkdir()
+        (root / "vbrief").mkdir(parents=True)
     else:
         put(root / ".git", b"gitdir: elsewhere")
     (root / "src" / "deep").mkdir(parents=True)
@@ -41,24 +42,75 @@ def test_half_a_mark_is_none_and_without_any_one_stands_in_the_project(tmp_path,
     assert project_root(tmp_path / "src") == tmp_path / "src"
 
 
-def test_the_worktree_inside_a_project_is_a_root_of_its_own(tmp_path):
-    marked(tmp_path)
-    tree = marked(tmp_path / "worktrees" / "a", "git")
+@pytest.mark.parametrize("of", ["linked", "marked", "dispatched"])
+def test_the_worktree_inside_a_project_is_a_root_of_its_own(tmp_path, of):
+    project, tree = marked(tmp_path / "project"), tmp_path / "project" / "worktrees" / "a"
+    in_use(project)
+    {"linked": lambda: linked(tree, tmp_path / "clone"), "marked": lambda: marked(tree)}.get(
+        of, lambda: in_use(tree)
+    )()
     assert project_root(tree / "src") == tree
 
 
-def test_ledgers_are_looked_for_around_and_in_the_clone_of_a_linked_tree(tmp_path):
+@pytest.mark.parametrize("of", ["marked", "dispatched"])
+def test_a_repository_inside_a_worktree_is_a_part_of_it(tmp_path, of):
+    tree = marked(tmp_path) if of == "marked" else in_use(marked(tmp_path, "git")).parents[1]
+    assert project_root(marked(tree / "vendor" / "lib", "git") / "src") == tree
+
+
+def linked(tree, clone, mark=None):
+    """A linked tree of a clone."""
+    (clone / ".git" / "worktrees" / tree.name).mkdir(parents=True)
+    put(tree / ".git", f"gitdir: {clone}/.git/worktrees/{tree.name}\n".encode())
+    return marked(tree) if mark else tree
+
+
+@pytest.mark.parametrize(
+    "target", ["", "tree", "src/deep", "vendor/lib", "vendor/lib/src", "gone/deeper", "alias"]
+)
+def test_the_ledger_of_a_target_is_its_projects_whatever_repositories_lie_between(tmp_path, target):
+    root = marked(tmp_path / "project")
+    put(tmp_path / ".git", b"")
+    marked(root / "vendor" / "lib", "git")
+    (root / "alias").symlink_to("vendor/lib")
+    assert ledger_root(root / target) == root
+
+
+@pytest.mark.parametrize("mark", [None, "project"])
+@pytest.mark.parametrize("place", ["elsewhere/a", "project/worktrees/a"])
+def test_a_linked_tree_has_the_ledger_of_its_clone(tmp_path, place, mark):
+    clone = marked(tmp_path / "project")
+    tree = linked(tmp_path / place, clone, mark)
+    assert ledger_root(tree) == ledger_root(tree / "src") == clone
+
+
+def test_without_the_two_marks_it_is_the_git_top_level_and_without_that_the_target(tmp_path):
+    clone = tmp_path / "clone"
+    assert ledger_root(linked(tmp_path / "tree", clone)) == clone
+    (tmp_path / "plain").mkdir()
+    assert ledger_root(tmp_path / "plain") == tmp_path / "plain"
+    with pytest.raises(NoPlaceError, match="give --project-root"):
+        ledger_root(tmp_path / "gone")
+
+
+def test_ledgers_of_other_tools_are_looked_for_around_and_in_the_clone_of_a_linked_tree(tmp_path):
     project, clone = marked(tmp_path / "project"), tmp_path / "clone"
-    tree = project / "worktrees" / "a"
-    put(tree / ".git", f"gitdir: {clone}/.git/worktrees/a\n".encode())
-    assert ledger_roots(tree) == (tree, project, clone)
+    tree = linked(project / "worktrees" / "a", clone, "project")
+    assert ledger_roots(tree) == (clone, tree, project)
     assert ledger_roots(project) == (project,)
 
 
-@pytest.mark.parametrize("text", [b"", b"\n", b"gitdir: /clone/.git/modules/x", b"\xff"])
+@pytest.mark.parametrize(
+    "text", [b"", b"\n", b"gitdir: /clone/.git/modules/x", b"gitdir: /gone/.git/worktrees/x", b"\xff"]
+)
 def test_a_git_file_that_says_nothing_of_a_clone_names_none(tmp_path, text):
     put(tmp_path / ".git", text)
     assert ledger_roots(tmp_path) == (tmp_path,)
+
+
+def test_a_git_file_that_names_itself_is_followed_nowhere(tmp_path):
+    put(tmp_path / ".git", f"gitdir: {tmp_path}/.git/worktrees/x".encode())
+    assert ledger_root(tmp_path) == tmp_path
 
 
 def test_a_target_is_seen_from_here_or_from_the_project(tmp_path):

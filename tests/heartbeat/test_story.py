@@ -45,7 +45,9 @@ class Parent:
 
     def __init__(self, root):
         self.root, self.tree = root, Worktree(root / "tree")
-        (root / "tree").mkdir()
+        (root / "AGENTS.md").touch()
+        for name in ("vbrief", "tree"):
+            (root / name).mkdir()
 
     def __call__(self, *arguments):
         done = subprocess.run(

@@ -16,11 +16,11 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from strawboss.heartbeat.attempts import ledger
-from strawboss.heartbeat.attempts.decide import may_begin
+from strawboss.heartbeat.attempts.decide import DUPLICATE, may_begin
 from strawboss.heartbeat.attempts.ledger import Attempt, Unit, UnitKey
 from strawboss.heartbeat.attempts.lock import LedgerHeldError, locked
 from strawboss.heartbeat.layout import Worktree
-from strawboss.heartbeat.places import make_scratch
+from strawboss.heartbeat.places import ledger_roots, make_scratch
 from strawboss.heartbeat.precancel import Outcome as PreCancelOutcome
 from strawboss.system.files import FILE_MODE, make_private_directory
 from strawboss.system.json_files import Broken
@@ -78,10 +78,12 @@ def begin(
     """Make the worker's status directory and, if the unit may have another attempt, its row."""
 
     def act(unit: Unit) -> Outcome:
-        active = (*unit.active, *_active_elsewhere(place, unit))
+        elsewhere = list(_active_elsewhere(place))
+        active = (*unit.active, *(attempt for _, attempt in elsewhere))
         decision = may_begin(unit, active, revision)
         if not decision.allowed:
-            return _outcome(place, "begin", 1, decision.code, decision.reason, None, active)
+            where = f" ({elsewhere[0][0]})" if decision.code == DUPLICATE and not unit.active else ""
+            return _outcome(place, "begin", 1, decision.code, decision.reason + where, None, active)
         trigger = "automatic" if not unit.attempts else "retry"
         attempt = ledger.new_attempt(revision, now, worker_id, external_run_id, trigger)
         named = replace(unit, raw=unit.raw | {ledger.PATH_KEY: str(place.path.absolute())})
@@ -146,16 +148,25 @@ class _DamagedError(Exception):
     """A unit that may be the very one asked about cannot be read."""
 
 
-def _active_elsewhere(place: Place, unit: Unit) -> Iterator[Attempt]:
-    """Active attempts of units that name the same worktree another way, such as through a link."""
-    here = os.path.realpath(place.path)
-    for other in ledger.all_units(place.directory):
-        if isinstance(other, Broken):
-            raise _DamagedError(other.reason)
-        if other.key == unit.key or (other.key.scope, other.key.workflow) != (place.scope, place.workflow):
-            continue
-        if os.path.realpath(other.target_path) == here:
-            yield from other.active
+def _active_elsewhere(place: Place) -> Iterator[tuple[Path, Attempt]]:
+    """Active attempts, and their files, of units that mean the same worktree: by another name such as a link, or in a
+    ledger that another tool keeps for it."""
+    directories = [place.directory, *map(ledger.ledger_directory, ledger_roots(place.path))]
+    for directory in dict.fromkeys(map(os.path.realpath, directories)):
+        for other in ledger.all_units(Path(directory)):
+            if isinstance(other, Broken):
+                raise _DamagedError(other.reason)
+            own = other.key == place.key and directory == os.path.realpath(place.directory)
+            if not own and _means_the_same(place, other):
+                file = Path(directory, other.key.file_name)
+                yield from ((file, attempt) for attempt in other.active)
+
+
+def _means_the_same(place: Place, other: Unit) -> bool:
+    if (other.key.scope, other.key.workflow) != (place.scope, place.workflow):
+        return False
+    resolved = os.path.realpath(other.target_path) == os.path.realpath(place.path)
+    return resolved or other.key.target == place.key.target
 
 
 def _chosen(unit: Unit, attempt_id: str | None) -> Attempt | None:

@@ -15,8 +15,8 @@ def begin(root, scope="s", worker="leaf-7", now=NOW):
     return dispatch.begin(Place(root, scope, "tree"), "r", worker, None, now)
 
 
-def looked_up(root, *, agent="leaf-7", tree="elsewhere", ledger_of=None):
-    return dispatch_time(ledger_of or root, agent, [Worktree(root / tree).status_directory])
+def looked_up(root, *, agent="leaf-7", tree="elsewhere"):
+    return dispatch_time(root, agent, [Worktree(root / tree).status_directory])
 
 
 def test_without_a_ledger_or_an_attempt_of_that_worker_nothing_is_said(tmp_path):
@@ -70,16 +70,23 @@ def test_an_attempt_of_another_worker_is_not(tmp_path):
     assert looked_up(tmp_path, tree="tree") is None
 
 
-def test_the_dispatchers_ledger_is_found_from_the_worktree_inside_its_project(tmp_path):
-    for root in (tmp_path, tmp_path / "tree"):
-        put(root / ".git", b"")
+@pytest.mark.parametrize("target", ["tree", "tree/src"])
+def test_without_a_ledger_of_its_own_named_it_is_that_of_the_worktrees_project(tmp_path, target):
+    put(tmp_path / ".git", b"")
     begin(tmp_path)
-    assert looked_up(tmp_path, ledger_of=tmp_path / "tree") == NOW
+    scratch = [Worktree(tmp_path / target).status_directory, Worktree(tmp_path / "other").status_directory]
+    assert dispatch_time(None, "leaf-7", scratch) == NOW
 
 
-def test_and_from_a_linked_worktree_elsewhere(tmp_path):
+def test_of_a_linked_worktree_elsewhere_it_is_its_clones(tmp_path):
     clone, tree = tmp_path / "clone", tmp_path / "tree"
     (clone / ".git" / "worktrees" / "tree").mkdir(parents=True)
     put(tree / ".git", f"gitdir: {clone}/.git/worktrees/tree\n".encode())
     begin(clone)
-    assert looked_up(tmp_path, ledger_of=tree) == NOW
+    assert dispatch_time(None, "leaf-7", [Worktree(tree).status_directory]) == NOW
+
+
+def test_a_named_ledger_alone_counts(tmp_path):
+    put(tmp_path / ".git", b"")
+    begin(tmp_path)
+    assert dispatch_time(tmp_path / "other", "leaf-7", [Worktree(tmp_path / "tree").status_directory]) is None
