@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from strawboss.heartbeat.layout import SCRATCH, STATUS_DIRECTORY, Worktree, worktree_of
+from strawboss.heartbeat.layout import SCRATCH, STATUS_DIRECTORY, STEER_DIRECTORY, Worktree, worktree_of
 from strawboss.system.files import FILE_MODE, make_private_directory
+from strawboss.system.json_files import read_object
+
+STEER_SCHEMAS = "deft.subagent.steer"
 
 
 class NoPlaceError(Exception):
@@ -116,14 +119,6 @@ def existing_worktree(text: str | None, start: Path) -> Worktree:
     return Worktree(path)
 
 
-def check_status_directory(directory: Path) -> None:
-    """Raises NoPlaceError: a directory that is not there says nothing of any worker."""
-    if not directory.is_dir():
-        raise NoPlaceError(
-            f"{directory} is not a status directory; the parent makes it with swarm:pre-dispatch or swarm:launch"
-        )
-
-
 def check_steer_directory(directory: Path) -> None:
     """Raises NoPlaceError. No steer directory means that nobody was steered, in a worktree that is in use."""
     root = worktree_of(directory)
@@ -134,6 +129,24 @@ def check_steer_directory(directory: Path) -> None:
         raise NoPlaceError(
             f"{directory} is not there, and no status directory beside it: is it the right worktree?"
         )
+    if directory.is_dir() and not is_named(directory, STEER_DIRECTORY) and not _holds_steers(directory):
+        raise NoPlaceError(f"{directory} is not a steer directory: another name, and no steer in it")
+
+
+def is_named(directory: str | Path, place: Path) -> bool:
+    """Whether a directory has the name that the contract gives to such a place, by itself or by what it links to."""
+    return place.name in (Path(directory).name, Path(os.path.realpath(directory)).name)
+
+
+def _holds_steers(directory: Path) -> bool:
+    contents = map(read_object, directory.glob("*.json"))
+    return any(isinstance(content, dict) and is_of_steers(content) for content in contents)
+
+
+def is_of_steers(content: Mapping[str, object]) -> bool:
+    """Whether a JSON object belongs to a steer inbox. By its schema alone: an agent may well be called `a.ack`."""
+    schema = content.get("schema")
+    return isinstance(schema, str) and schema.startswith(STEER_SCHEMAS)
 
 
 def make_scratch(directory: Path) -> Path:

@@ -19,10 +19,10 @@ import msgspec
 from strawboss.heartbeat.classify import STARTUP_GRACE_SECONDS, Dispatched, Judgement, Standing, judge
 from strawboss.heartbeat.firstseen import first_seen
 from strawboss.heartbeat.layout import SLUG_RULE, is_safe_slug
-from strawboss.heartbeat.places import NoPlaceError, check_status_directory, check_steer_directory
+from strawboss.heartbeat.places import NoPlaceError, check_steer_directory
 from strawboss.heartbeat.record import Record
 from strawboss.heartbeat.steer import Inbox, Steer, read_inbox
-from strawboss.heartbeat.sweep import sweep
+from strawboss.heartbeat.sweep import check_status_directory, sweep
 from strawboss.heartbeat.utc import format_utc
 from strawboss.system.json_files import Broken
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from strawboss.heartbeat import review
 from strawboss.heartbeat.gh import Answer, Ask
 from strawboss.heartbeat.layout import ARM_DIRECTORY, Worktree
-from strawboss.heartbeat.places import check_status_directory
 from strawboss.heartbeat.review import Host, Lease, Probe
-from strawboss.heartbeat.sweep import sweep
+from strawboss.heartbeat.sweep import check_status_directory, sweep
 from strawboss.system.json_files import decode_object, read_object
 
 HERE = "{owner}/{repo}"  # gh fills these in from the clone it runs in

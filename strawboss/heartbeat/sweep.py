@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from strawboss.heartbeat.layout import STATUS_DIRECTORY
+from strawboss.heartbeat.places import NoPlaceError, is_named, is_of_steers
 from strawboss.heartbeat.record import STALE_AFTER_SECONDS, Record, examine
+from strawboss.heartbeat.utc import utc_now
 from strawboss.system.json_files import Broken, read_object
-
-STEER_SCHEMA = "deft.subagent.steer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,33 @@ def sweep(directories: Iterable[str], now: datetime, stale_after: float = STALE_
     errors: list[str] = []
     for directory in distinct:
         try:
-            records.extend(_records(directory, now, stale_after))
+            found = list(_records(directory, now, stale_after))
         except OSError as error:
             errors.append(f"{directory}: {error.strerror or error}")
+            continue
+        if _is_status_directory(directory, found):
+            records.extend(found)
+        else:
+            errors.append(f"{directory}: not a status directory: another name, and no heartbeat in it")
     newest = (_record(each.path, now, stale_after) if each.is_stale else each for each in records)
     return Sweep(tuple(distinct), tuple(filter(None, newest)), tuple(errors), now, stale_after)
+
+
+def check_status_directory(directory: Path) -> None:
+    """Raises NoPlaceError: a directory that is not there, or never was one of heartbeats, says nothing of any worker.
+
+    Raises OSError when that cannot be seen.
+    """
+    found = _records(str(directory), utc_now(), STALE_AFTER_SECONDS)
+    if not directory.is_dir() or not _is_status_directory(str(directory), found):
+        raise NoPlaceError(
+            f"{directory} is not a status directory; the parent makes it with swarm:pre-dispatch or swarm:launch"
+        )
+
+
+def _is_status_directory(directory: str, found: Iterable[Record]) -> bool:
+    # Only by its name may it be empty: a worker that never beat leaves nothing.
+    return is_named(directory, STATUS_DIRECTORY) or any(record.agent_id and record.at for record in found)
 
 
 def _distinct(directories: Iterable[str]) -> list[str]:
@@ -79,7 +102,7 @@ def _records(directory: str, now: datetime, stale_after: float) -> Iterator[Reco
 def _record(path: str, now: datetime, stale_after: float) -> Record | None:
     """None for what is no record: a subdirectory, a steer, or a file that vanished."""
     content = _content(path)
-    if content is None or _belongs_to_steer(content):
+    if content is None or (not isinstance(content, Broken) and is_of_steers(content)):
         return None
     return examine(path, Path(path).name.removesuffix(".json"), content, now, stale_after)
 
@@ -103,9 +126,3 @@ def _linked(path: Path) -> dict[str, object] | Broken | None:
         return None
     content = read_object(target)
     return Broken("unreadable: a link to nothing") if content is None else content
-
-
-def _belongs_to_steer(content: dict[str, object] | Broken) -> bool:
-    # By its schema alone: an agent may well be called `a.ack`, and must be seen.
-    schema = None if isinstance(content, Broken) else content.get("schema")
-    return isinstance(schema, str) and schema.startswith(STEER_SCHEMA)

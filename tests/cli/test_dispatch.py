@@ -122,21 +122,60 @@ def test_an_attempt_without_a_worker_is_not_cancelled_on_the_death_of_a_made_up_
     assert (ran.code, "identity-unknown" in ran.out) == (1, True)
 
 
-@pytest.mark.parametrize(
-    "typo",
-    [
-        ("--scratch-dir", "TYPO"),
-        ("--scratch-dir", "tree/.deft-scratch/TYPO"),
-        ("--steer-dir", "TYPO"),
-        ("--project-root", "TYPO"),
-    ],
-)
-def test_a_wrong_path_cancels_nothing(project, typo):
+WRONG_PATHS = [
+    ("--scratch-dir", "TYPO", "is not a status directory"),
+    ("--scratch-dir", "tree/.deft-scratch/TYPO", "is not a status directory"),
+    ("--scratch-dir", "src", "is not a status directory"),
+    ("--scratch-dir", "tree", "is not a status directory"),
+    ("--scratch-dir", "tree/.deft-scratch", "is not a status directory"),
+    ("--scratch-dir", "tree/.deft-scratch/subagent-steer", "is not a status directory"),
+    ("--steer-dir", "TYPO", "is not there"),
+    ("--steer-dir", "src", "is not a steer directory"),
+    ("--steer-dir", "tree/.deft-scratch/subagent-status", "is not a steer directory"),
+]
+
+
+@pytest.fixture
+def beating(project):
+    """leaf-7 was begun an hour ago and beats; beside it lie directories of other kinds."""
     begun_long_ago(project)
-    ran = run(*UNIT, "--action", "cancel", "--canceller-id", "run-42", *typo)
-    assert ran.code == 2
-    assert not (project / "TYPO").exists()
+    beat(project / "tree", last_heartbeat_at=since(seconds=10))
+    put(project / "src" / "package.json", {"name": "x"})
+    (project / "tree" / ".deft-scratch" / "subagent-steer").mkdir()
+    return project
+
+
+@pytest.mark.parametrize(("flag", "path", "why"), WRONG_PATHS)
+def test_a_wrong_path_cancels_nothing(beating, flag, path, why):
+    cancel = (*UNIT, "--action", "cancel", "--canceller-id", "run-42")
+    assert "heartbeat-fresh" in run(*cancel).out
+    ran = run(*cancel, flag, path)
+    assert (ran.code, f"{path} {why}" in ran.out) == (2, True)
+    asked = run(*ASK, flag, path)
+    assert (asked.code, f"{path} {why}" in asked.err) == (2, True)
+    assert not (beating / "TYPO").exists()
     assert "DENY_DUPLICATE_ACTIVE" in run(*UNIT).out
+
+
+@pytest.mark.parametrize(("flag", "path"), [each[:2] for each in WRONG_PATHS if each[0] == "--scratch-dir"])
+@pytest.mark.parametrize(
+    "command", [("verify:subagent-alive", "--require-agent", "leaf-7"), ("agent:monitor",)]
+)
+def test_a_wrong_path_says_nothing_of_a_worker(beating, command, flag, path):
+    ran = run(*command, flag, path)
+    assert (ran.code, "REDISPATCH_OK" in ran.out, path in ran.out + ran.err) == (2, False, True)
+
+
+@pytest.mark.parametrize(("flag", "path"), [each[:2] for each in WRONG_PATHS if each[0] == "--steer-dir"])
+@pytest.mark.parametrize("command", [("verify:subagent-steer",), ("subagent:inbox", "--agent", "leaf-7")])
+def test_a_wrong_path_does_not_say_that_nobody_was_steered(beating, monkeypatch, command, flag, path):
+    ran = run(*command, flag, path)
+    assert (ran.code, ran.out, path in ran.err) == (2, "", True)
+
+
+def test_a_ledger_of_a_project_that_is_not_there_is_wrong_use(beating):
+    ran = run(*UNIT, "--action", "cancel", "--canceller-id", "run-42", "--project-root", "TYPO")
+    assert (ran.code, ran.out, "TYPO is not a directory" in ran.err) == (2, "", True)
 
 
 @pytest.mark.parametrize("typo", ["tree/TYPO", "TYPO", "/no/such/tree", "tree/../TYPO"])
@@ -468,11 +507,12 @@ def test_wrong_use_of_pre_cancel_is_one_line_and_exit_2(project, arguments):
 
 
 def test_the_pair_of_directories_stands_for_a_target(project):
-    pair = ("--steer-dir", "a", "--scratch-dir", "b", "--dispatch-started-at", since(hours=1))
+    steers, beats = project / "a" / "subagent-steer", project / "b" / "subagent-status"
+    pair = ("--steer-dir", steers, "--scratch-dir", beats, "--dispatch-started-at", since(hours=1))
     assert run(*ASK[:5], *pair).code == 2
-    (project / "a").mkdir()
+    steers.mkdir(parents=True)
     assert run(*ASK[:5], *pair).code == 2
-    (project / "b").mkdir()
+    beats.mkdir(parents=True)
     assert run(*ASK[:5], *pair).code == 0
 
 

@@ -128,7 +128,7 @@ DISPATCHED = strategies.sampled_from(
 @given(strategies.lists(CONTENTS, max_size=3), DISPATCHED)
 def test_monitor_gate_and_pre_cancel_never_disagree(tmp_path_factory, contents, dispatched):
     root = tmp_path_factory.mktemp("worktree")
-    (root / "steer").mkdir()
+    (root / "subagent-steer").mkdir()
     status_directory = root / ".deft-scratch" / "subagent-status"
     status_directory.mkdir(parents=True)
     for name, fields in zip(("a-copy", "leaf-7", "z-copy"), contents, strict=False):
@@ -138,7 +138,12 @@ def test_monitor_gate_and_pre_cancel_never_disagree(tmp_path_factory, contents, 
     gate = alive.report(alive.decide(swept, ("leaf-7",), lambda _: dispatched), {})
     asked = precancel.check(
         precancel.Request(
-            "leaf-7", "run-42", root / "steer", status_directory, root / "seen", dispatched=dispatched
+            "leaf-7",
+            "run-42",
+            root / "subagent-steer",
+            status_directory,
+            root / "seen",
+            dispatched=dispatched,
         ),
         NOW,
     )

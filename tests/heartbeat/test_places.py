@@ -2,12 +2,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from heartbeat.given import in_use, put
+from heartbeat.given import ack, in_use, put
 
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.places import (
     NoPlaceError,
-    check_status_directory,
     check_steer_directory,
     existing_worktree,
     find_target,
@@ -141,14 +140,6 @@ def test_a_worktree_must_be_there(tmp_path):
             existing_worktree(text, root)
 
 
-def test_a_status_directory_must_be_there(tmp_path):
-    check_status_directory(in_use(tmp_path))
-    put(tmp_path / "file", b"")
-    for path in (tmp_path / "gone", tmp_path / "file"):
-        with pytest.raises(NoPlaceError, match="is not a status directory"):
-            check_status_directory(path)
-
-
 def test_a_steer_directory_may_be_missing_beside_a_status_directory_only(tmp_path):
     steers = Worktree(tmp_path).steer_directory
     with pytest.raises(NoPlaceError, match="right worktree"):
@@ -160,6 +151,19 @@ def test_a_steer_directory_may_be_missing_beside_a_status_directory_only(tmp_pat
     put(steers, b"")
     with pytest.raises(NoPlaceError, match="is not a directory"):
         check_steer_directory(steers)
+
+
+@pytest.mark.parametrize("held", [{}, {"package.json": {"schema": 7}}, {"leaf-7.json": b"{half"}])
+def test_another_directory_is_no_steer_directory_unless_a_steer_lies_in_it(tmp_path, held):
+    in_use(tmp_path)
+    other = tmp_path / ".deft-scratch" / "subagent-status" / "src"
+    other.mkdir()
+    for name, what in held.items():
+        put(other / name, what)
+    with pytest.raises(NoPlaceError, match="not a steer directory"):
+        check_steer_directory(other)
+    put(other / "leaf-7.ack.json", ack())
+    check_steer_directory(other)
 
 
 def test_what_is_made_is_private_out_of_git_and_made_once(tmp_path):

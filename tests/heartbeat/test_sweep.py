@@ -1,13 +1,15 @@
 import os
 import shutil
+from pathlib import Path
 
 import pytest
-from heartbeat.given import NOW, ack, ago, beat, content, put, steer
+from heartbeat.given import NOW, ack, ago, beat, content, in_use, put, steer
 from hypothesis import given, strategies
 
 from strawboss.heartbeat import sweep as sweeping
 from strawboss.heartbeat.layout import Worktree
-from strawboss.heartbeat.sweep import sweep
+from strawboss.heartbeat.places import NoPlaceError
+from strawboss.heartbeat.sweep import check_status_directory, sweep
 
 
 @pytest.fixture
@@ -43,6 +45,46 @@ def test_only_the_top_level_is_read(status):
     put(status / "deeper" / "a.json", content("a"))
     (status / "folder.json").mkdir()
     assert names(status) == []
+
+
+NO_STATUS_DIRECTORY = {
+    "empty": [],
+    "sources": [("package.json", {"name": "x"}), ("tsconfig.json", b"{ // a comment")],
+    "subagent-steer": [("leaf-7.json", steer()), ("leaf-7.ack.json", ack())],
+    "broken": [("leaf-7.json", b"{half")],
+    ".deft-scratch": [("subagent-status/leaf-7.json", content())],
+}
+
+
+@pytest.mark.parametrize("name", NO_STATUS_DIRECTORY)
+def test_a_directory_that_never_was_one_of_heartbeats_is_an_error_and_holds_no_records(tmp_path, name):
+    (tmp_path / name).mkdir()
+    for file, what in NO_STATUS_DIRECTORY[name]:
+        put(tmp_path / name / file, what)
+    looked = swept(tmp_path / name)
+    assert (looked.records, looked.sees_nothing) == ((), True)
+    assert "not a status directory" in looked.errors[0]
+    with pytest.raises(NoPlaceError, match="not a status directory"):
+        check_status_directory(tmp_path / name)
+
+
+@pytest.mark.parametrize("of", ["its name", "a link to one", "a heartbeat in it"])
+def test_it_is_one_by_its_name_or_by_a_heartbeat(tmp_path, status, monkeypatch, of):
+    (tmp_path / "alias").symlink_to(status)
+    put(tmp_path / "custom" / "leaf-7.json", content())
+    monkeypatch.chdir(status)
+    for directory in {"its name": (status, "."), "a link to one": [tmp_path / "alias"]}.get(
+        of, [tmp_path / "custom"]
+    ):
+        assert swept(directory).errors == ()
+        check_status_directory(Path(directory))
+
+
+def test_a_status_directory_must_be_there(tmp_path):
+    put(tmp_path / "file", b"")
+    for path in (tmp_path / "subagent-status", tmp_path / "file"):
+        with pytest.raises(NoPlaceError, match="is not a status directory"):
+            check_status_directory(path)
 
 
 def test_steer_files_and_acks_among_the_heartbeats_are_skipped_whatever_else_they_hold(status):
@@ -202,7 +244,7 @@ def test_all_ages_are_against_one_now(status):
     name=strategies.sampled_from(["a.json", ".x.json", "ü.json", "a b.json"]),
 )
 def test_no_file_whatever_it_holds_raises_or_passes_for_sound(tmp_path_factory, raw, name):
-    directory = tmp_path_factory.mktemp("status")
+    directory = in_use(tmp_path_factory.mktemp("tree"))
     (directory / name).write_bytes(raw)
     (record,) = swept(directory).records
     assert record.failures
