@@ -90,7 +90,11 @@ def cancel_options(command: Decorated) -> Decorated:
 @project_option
 @click.option("--expected-worker-id", type=TEXT)
 @click.option(
-    "--observed-window-seconds", type=POSITIVE, default=precancel.OBSERVED_WINDOW_SECONDS, show_default=True
+    "--observed-window-seconds",
+    type=POSITIVE,
+    default=precancel.OBSERVED_WINDOW_SECONDS,
+    show_default=True,
+    help="How long a status request must have waited unread; not less than the default.",
 )
 @cancel_options
 @json_option

@@ -41,7 +41,13 @@ from strawboss.heartbeat.gh import ask_in
 from strawboss.heartbeat.record import PHASES, TERMINAL_STATES, WAIT_KINDS
 from strawboss.heartbeat.sweep import Sweep, sweep
 from strawboss.heartbeat.utc import age_text, utc_now
-from strawboss.heartbeat.writer import CADENCE_SECONDS, EndedError, check_cadence, write_next
+from strawboss.heartbeat.writer import (
+    CADENCE_SECONDS,
+    SLOWEST_CADENCE_SECONDS,
+    EndedError,
+    check_cadence,
+    write_next,
+)
 from strawboss.system.printable import printable
 from strawboss.system.process_identity import ProcessIdentity, identify
 
@@ -147,6 +153,11 @@ def verify_subagent_alive(
 
     Exit 0: all required workers are alive. 1: not; REDISPATCH_OK names those that may be replaced. 2: nothing to see.
     """
+    if threshold_minutes * 60 < SLOWEST_CADENCE_SECONDS:
+        raise click.BadParameter(
+            f"{threshold_minutes:g} is less than the pause between two beats of a healthy worker; write 3 or more",
+            param_hint="--threshold-minutes",
+        )
 
     def decide(activity: Mapping[str, Activity]) -> alive.Verdict:
         swept = sweep(scratch_dirs, utc_now(), threshold_minutes * 60)

@@ -54,7 +54,7 @@ _HEARTBEAT_REFUSES = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Who wants to cancel whom, and where to look. `window` in seconds."""
+    """Who wants to cancel whom, and where to look. `window` in seconds, three minutes at least."""
 
     agent_id: str
     canceller_id: str
@@ -121,6 +121,10 @@ def _misuse(request: Request) -> Outcome | None:
         )
     if request.force and not request.reason.strip():
         return _refuse(request, "config", "force needs --reason with a text that says why", code=2)
+    if not request.window >= OBSERVED_WINDOW_SECONDS:
+        # A worker polls its inbox every two to three minutes: who was watched for less has not been silent.
+        why = f"an observed window of {request.window:g} seconds is shorter than {OBSERVED_WINDOW_SECONDS:g}"
+        return _refuse(request, "config", f"{why}; give {OBSERVED_WINDOW_SECONDS:g} or more", code=2)
     return None
 
 

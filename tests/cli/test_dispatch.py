@@ -498,7 +498,7 @@ def test_the_ledger_knows_the_dispatch_time(project):
         ("--agent", "leaf-7", "--target-id", "tree"),
         (*ASK[1:], "--force"),
         (*ASK[1:], "--force", "--reason", "  "),
-        (*ASK[1:], "--observed-window-seconds", "0"),
+        *((*ASK[1:], "--observed-window-seconds", each) for each in ("0", "-180", "nan", "x")),
     ],
 )
 def test_wrong_use_of_pre_cancel_is_one_line_and_exit_2(project, arguments):
@@ -514,6 +514,14 @@ def test_the_pair_of_directories_stands_for_a_target(project):
     assert run(*ASK[:5], *pair).code == 2
     beats.mkdir(parents=True)
     assert run(*ASK[:5], *pair).code == 0
+
+
+@pytest.mark.parametrize("window", ["179", "1e-9"])
+def test_a_window_under_three_minutes_is_exit_2_and_leaves_no_stamp(beating, window):
+    put_steer(beating / "tree", written_at=since(seconds=40), expires_at=since(minutes=-20))
+    ran = run(*ASK, "--observed-window-seconds", window)
+    assert (ran.code, ran.out, ran.err.count("\n"), "give 180 or more" in ran.err) == (2, "", 1, True)
+    assert not (beating / "tree" / ".deft-scratch" / "subagent-steer-firstseen").exists()
 
 
 def test_a_damaged_stamp_is_never_replaced(project):

@@ -171,6 +171,13 @@ def test_the_gate_says_the_word_on_stdout(alive_and_dead):
     assert ran.out.splitlines()[0].endswith("FAILED")
 
 
+def test_a_beat_that_is_not_due_again_proves_no_death_by_a_small_threshold(tree):
+    beat(tree.root, last_heartbeat_at=since(minutes=2))
+    gate = ("verify:subagent-alive", "--require-agent", "leaf-7", "--threshold-minutes")
+    assert "write 3 or more" in run(*gate, "1").err
+    assert run(*gate, "3").code == 0
+
+
 def test_the_gate_without_a_directory_is_exit_2_without_the_word(tree, tmp_path):
     ran = run("verify:subagent-alive", "--require-agent", "a", "--scratch-dir", tmp_path / "gone")
     assert (ran.code, ran.out) == (2, "")
@@ -224,6 +231,9 @@ def test_a_damaged_ledger_never_brings_the_word_for_a_missing_worker(tree):
         ("--require-agent", "a/b"),
         ("--project-root", "gone"),
         ("--scratch-dir", " "),
+        ("--threshold-minutes", "2.9"),
+        ("--threshold-minutes", "0"),
+        ("--threshold-minutes", "-5"),
     ],
 )
 def test_wrong_use_of_the_gate_is_one_line_and_exit_2(tree, arguments):

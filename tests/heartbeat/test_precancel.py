@@ -104,6 +104,14 @@ def test_a_window_may_be_longer(tmp_path, ask):
     assert reason(ask(NOW + timedelta(seconds=600), window=600)) == "steer-observed-window"
 
 
+@pytest.mark.parametrize("window", [179.9, 1, 0, -600, float("nan")])
+def test_but_not_shorter_than_three_minutes(tmp_path, ask, window):
+    beat(tmp_path)
+    put_steer(tmp_path)
+    assert answer(ask(window=window)) == ("config", 2)
+    assert reason(ask(window=180)) == "observed-window-incomplete"
+
+
 def test_a_steer_written_after_it_was_first_seen_keeps_the_gate_red_whatever_the_heartbeat_says(
     tmp_path, ask
 ):
