@@ -26,10 +26,9 @@ from strawboss.cli.heartbeat_params import (
     worktree,
 )
 from strawboss.heartbeat import precancel
-from strawboss.heartbeat.attempts import dispatch
+from strawboss.heartbeat.attempts import dispatch, lookup
 from strawboss.heartbeat.attempts.dispatch import CANCELLED, DEFAULT_WORKFLOW, Place
 from strawboss.heartbeat.attempts.ledger import Attempt
-from strawboss.heartbeat.attempts.lookup import dispatch_time
 from strawboss.heartbeat.launch import Wanted, launch, read_map
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.places import ledger_root
@@ -119,17 +118,17 @@ def subagent_pre_cancel(
     if target is None and (steer_dir is None or scratch_dir is None):
         raise click.UsageError("not dest-capable: give --target-id, or --steer-dir and --scratch-dir paired")
     directories = Directories(steer_dir, scratch_dir, first_seen_dir).below(worktree(target))
+    known = lookup.dispatch(project_root, agent, [directories[1]])
     request = precancel.Request(
         agent,
         canceller,
         *directories,
-        dispatched=_started(dispatch_started_at)
-        if dispatch_started_at
-        else dispatch_time(project_root, agent, [directories[1]]),
+        dispatched=_started(dispatch_started_at) if dispatch_started_at else known.started,
         expected_worker=expected_worker_id,
         window=observed_window_seconds,
         force=force,
         reason=reason,
+        known=known,
     )
     outcome = precancel.check(request, utc_now())
     if as_json:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,10 @@ from strawboss.cli.params import DURATION
 from strawboss.cli.tables import show_table
 from strawboss.heartbeat import alive, monitor
 from strawboss.heartbeat.alive import Activity
-from strawboss.heartbeat.attempts.lookup import dispatch_time
+from strawboss.heartbeat.attempts.lookup import dispatch
 from strawboss.heartbeat.beat_for_process import keep_beating
 from strawboss.heartbeat.beats import Said, next_beat
-from strawboss.heartbeat.classify import Status
+from strawboss.heartbeat.classify import Known, Status
 from strawboss.heartbeat.clocks import Clocks, sleep_clock, slept_between
 from strawboss.heartbeat.gh import ask_in
 from strawboss.heartbeat.record import PHASES, TERMINAL_STATES, WAIT_KINDS
@@ -161,11 +162,19 @@ def verify_subagent_alive(
 
     def decide(activity: Mapping[str, Activity]) -> alive.Verdict:
         swept = sweep(scratch_dirs, utc_now(), threshold_minutes * 60)
+        known = cache(
+            lambda agent: (
+                Known(dispatched_at, named=True)
+                if dispatched_at
+                else dispatch(project_root, agent, scratch_dirs)
+            )
+        )
         return alive.decide(
             swept,
             required,
-            lambda agent: dispatched_at or dispatch_time(project_root, agent, scratch_dirs),
+            lambda agent: known(agent).started,
             activity if host_running else {},
+            lambda agent: known(agent).doubt(agent, swept.records),
         )
 
     activity = alive.recent_activity(decide({}), ask_in if host_running else None)

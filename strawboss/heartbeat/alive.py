@@ -30,6 +30,7 @@ WHY = {
     Standing.WITHIN_GRACE: "no beat yet, still within the startup grace: wait",
     Standing.MISSING_AFTER_GRACE: "no record, and its startup grace is over",
     Standing.MISSING_GRACE_UNSAID: "no record",
+    Standing.DOUBTED: "nothing proves its death: {doubt}; give --dispatched-at if you sent it",
     Standing.MISSING_GRACE_UNKNOWN: "no record, and the dispatch time cannot be read: give --dispatched-at",
 }
 
@@ -134,14 +135,15 @@ def decide(
     required: tuple[str, ...],
     dispatched: Callable[[str], Dispatched] = lambda _agent: None,
     activity: Mapping[str, Activity] = MappingProxyType({}),
+    doubt: Callable[[str], str] = lambda _agent: "",
 ) -> Verdict:
     """With `required` only those workers count, first record of a name first; without it every record does.
 
     `activity` counts where it is given, which is where the host reports the worker as running
-    (docs/heartbeat.md#death-and-takeover).
+    (docs/heartbeat.md#death-and-takeover). `doubt` says why an agent is not known to be the worker that was sent.
     """
     names = dict.fromkeys(required or (record.label for record in swept.records))
-    judged = (judge(name, swept.records, dispatched(name), swept.now) for name in names)
+    judged = (judge(name, swept.records, dispatched(name), swept.now, doubt(name)) for name in names)
     return Verdict(
         swept,
         required,
@@ -163,7 +165,8 @@ def _with_activity(judged: Judgement, activity: Activity, dispatched: Dispatched
         dispatched and (swept.now - dispatched).total_seconds() <= swept.stale_after
     ):
         return judged
-    return replace(judged, standing=Standing.SILENT, takeover=all(copy.ok for copy in judged.copies))
+    proven = not judged.doubt and all(copy.ok for copy in judged.copies)
+    return replace(judged, standing=Standing.SILENT, takeover=proven)
 
 
 def why(judged: Judgement) -> str:
@@ -172,6 +175,7 @@ def why(judged: Judgement) -> str:
     text = WHY[judged.standing].format(
         age=age_text(record.age_seconds if record else None),
         failures="; ".join(record.failures if record else ()),
+        doubt=judged.doubt,
     )
     return text + _doubt(judged)
 

@@ -21,6 +21,45 @@ STARTUP_GRACE_SECONDS = 180.0
 Dispatched = datetime | Broken | None
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is on record about the dispatch of one agent that is asked about.
+
+    `named`: an attempt or a child lease is in its name; `nameless`: an attempt in its worktree names nobody; `others`:
+    whom the attempts there name instead; `elsewhere`: the worktree it was sent into, when that was not looked at.
+    """
+
+    started: Dispatched = None
+    named: bool = False
+    nameless: bool = False
+    others: tuple[str, ...] = ()
+    elsewhere: str = ""
+
+    def doubt(self, agent_id: str, records: Iterable[Record], must_be_known: bool = False) -> str:
+        """Why what is missing or old proves no death of this agent; empty when nothing speaks against it.
+
+        An agent of which no record and no dispatch speaks is nobody's worker; `must_be_known` holds that against it also
+        where no ledger is kept.
+        """
+        records = list(records)
+        if self.elsewhere:
+            return f"it was sent into {self.elsewhere}, which was not looked at"
+        if self.named or any(record.claims(agent_id) for record in records):
+            return ""
+        if self.nameless:
+            other = somebody_else(agent_id, records)
+            return f"the attempt in its worktree names no worker, and {other} may be it" if other else ""
+        if self.others:
+            return f"nobody sent it: the attempt in its worktree is that of {', '.join(self.others)}"
+        return "nobody sent it: no record, no attempt and no child lease names it" if must_be_known else ""
+
+
+def somebody_else(agent_id: str, records: Iterable[Record]) -> str | None:
+    """Another worker of that worktree that is not proven to have ended or died."""
+    others = (record for record in records if not record.claims(agent_id))
+    return next((other.label for other in others if not (other.has_ended or other.is_stale)), None)
+
+
 class Status(Enum):
     """One record's status word, as the monitor prints it."""
 
@@ -45,6 +84,8 @@ class Standing(Enum):
     MISSING_GRACE_UNSAID = "missing, dispatch time not given"
     # No record, and the source of the dispatch time is damaged.
     MISSING_GRACE_UNKNOWN = "missing, dispatch time unreadable"
+    # No record or an old one, but it is not known to be the worker that was sent here.
+    DOUBTED = "not known to be this worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +97,7 @@ class Judgement:
     record: Record | None
     copies: tuple[Record, ...]
     takeover: bool
+    doubt: str = ""
 
 
 def status(record: Record) -> Status:
@@ -66,16 +108,20 @@ def status(record: Record) -> Status:
     return Status.TERMINAL if record.is_terminal else Status.OK
 
 
-def judge(agent_id: str, records: Iterable[Record], dispatched: Dispatched, now: datetime) -> Judgement:
-    """What is known of one worker. Contradicting copies take nobody over: all of them must prove the death."""
-    copies = tuple(record for record in records if agent_id in (record.agent_id, record.stem))
+def judge(
+    agent_id: str, records: Iterable[Record], dispatched: Dispatched, now: datetime, doubt: str = ""
+) -> Judgement:
+    """What is known of one worker. Contradicting copies take nobody over: all of them must prove the death, and nobody
+    a `doubt` speaks for (see `Known.doubt`)."""
+    copies = tuple(record for record in records if record.claims(agent_id))
     standings = [_standing(copy, dispatched, now) for copy in copies] or [_missing(dispatched, now)]
     return Judgement(
         agent_id,
-        standings[0],
+        Standing.DOUBTED if doubt and standings[0] in _PROVEN_DEAD else standings[0],
         copies[0] if copies else None,
         copies,
-        takeover=all(standing in _PROVEN_DEAD for standing in standings),
+        takeover=not doubt and all(standing in _PROVEN_DEAD for standing in standings),
+        doubt=doubt,
     )
 
 

@@ -16,13 +16,20 @@ from pathlib import Path
 
 import msgspec
 
-from strawboss.heartbeat.classify import STARTUP_GRACE_SECONDS, Dispatched, Judgement, Standing, judge
+from strawboss.heartbeat.classify import (
+    STARTUP_GRACE_SECONDS,
+    Dispatched,
+    Judgement,
+    Known,
+    Standing,
+    judge,
+    somebody_else,
+)
 from strawboss.heartbeat.firstseen import first_seen
 from strawboss.heartbeat.layout import SLUG_RULE, is_safe_slug
 from strawboss.heartbeat.places import NoPlaceError, check_steer_directory
-from strawboss.heartbeat.record import Record
 from strawboss.heartbeat.steer import Inbox, Steer, read_inbox
-from strawboss.heartbeat.sweep import check_status_directory, sweep
+from strawboss.heartbeat.sweep import Sweep, check_status_directory, sweep
 from strawboss.heartbeat.utc import format_utc
 from strawboss.system.json_files import Broken
 
@@ -45,6 +52,7 @@ _HEARTBEAT_REFUSES = {
         "heartbeat-within-grace",
         "no record and no dispatch time: give --dispatch-started-at",
     ),
+    Standing.DOUBTED: ("identity-unknown", "{doubt}: check the name and the worktree, or force"),
     Standing.MISSING_GRACE_UNKNOWN: (
         "heartbeat-within-grace",
         "no record, and the dispatch time cannot be read: give --dispatch-started-at",
@@ -68,6 +76,8 @@ class Request:
     reason: str = ""
     # Whether the name of the agent is on record as the one to cancel, and not only the caller's word.
     identified: bool = True
+    # What ledgers and leases know of it, where the request does not come from the ledger itself.
+    known: Known | None = None
 
 
 class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -200,26 +210,29 @@ def _by_heartbeat(request: Request, now: datetime) -> Outcome:
     swept = sweep([str(request.scratch_directory)], now)
     if swept.errors:
         return _refuse(request, "config", swept.errors[0], code=2)
-    judged = judge(request.agent_id, swept.records, request.dispatched, now)
+    judged = judge(request.agent_id, swept.records, request.dispatched, now, _doubt(request, swept))
     if not judged.takeover or judged.standing not in _HEARTBEAT_CLEARS:
         return _refuse(request, *_heartbeat_refusal(judged))
-    if not request.identified and (other := _who_else(request.agent_id, swept.records)):
+    if not request.identified and (other := somebody_else(request.agent_id, swept.records)):
         why = f"the attempt names no worker, and {other} may be it: force, or steer {other}"
         return _refuse(request, "identity-unknown", why)
     return _clear(request, _HEARTBEAT_CLEARS[judged.standing], "its heartbeat proves it dead")
 
 
-def _who_else(agent_id: str, records: tuple[Record, ...]) -> str | None:
-    """Another worker of that worktree that is not proven to have ended or died."""
-    others = (record for record in records if agent_id not in (record.agent_id, record.stem))
-    return next((other.label for other in others if not (other.has_ended or other.is_stale)), None)
+def _doubt(request: Request, swept: Sweep) -> str:
+    if request.known is None:
+        return ""
+    # A time that only the canceller says makes nobody a worker.
+    is_said = isinstance(request.dispatched, datetime)
+    return request.known.doubt(request.agent_id, swept.records, must_be_known=is_said)
 
 
 def _heartbeat_refusal(judged: Judgement) -> tuple[str, str]:
     if judged.standing in _HEARTBEAT_CLEARS:
         return "heartbeat-malformed", f"{len(judged.copies)} records claim this name, and not all are dead"
     reason, text = _HEARTBEAT_REFUSES[judged.standing]
-    return reason, text.format(failures="; ".join(judged.record.failures if judged.record else ()))
+    failures = "; ".join(judged.record.failures if judged.record else ())
+    return reason, text.format(failures=failures, doubt=judged.doubt)
 
 
 def _clear(

@@ -61,6 +61,10 @@ class Record(msgspec.Struct, frozen=True):
         """Whether its writer said its last word, well-formed or not: no later beat may take that back."""
         return self.is_terminal or self.phase == "terminal"
 
+    def claims(self, agent_id: str) -> bool:
+        """Whether it speaks of that agent, by what it says or by its file's name."""
+        return agent_id in (self.agent_id, self.stem)
+
     @property
     def label(self) -> str:
         """The name to show: the one it claims, else the one of its file."""

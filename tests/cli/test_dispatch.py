@@ -4,7 +4,7 @@ import subprocess
 import msgspec
 import pytest
 from heartbeat.commands import run
-from heartbeat.given import ago, beat, put, put_ack, put_steer, tree
+from heartbeat.given import ago, beat, content, put, put_ack, put_steer, tree
 
 from strawboss.heartbeat import schemas
 from strawboss.heartbeat.attempts.ledger import ledger_directory
@@ -22,6 +22,11 @@ def in_use(project):
     (project / "tree" / ".deft-scratch" / "subagent-status").mkdir(parents=True)
 
 
+def sent(project):
+    """The dispatcher's note that leaf-7 is its child."""
+    run("occupancy", "claim", "--target-id", "tree", "--session-id", "run-42", "--child", "leaf-7")
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project, known by its two marks, with a worktree called tree; commands run in the project."""
@@ -36,6 +41,10 @@ def project(tmp_path, monkeypatch):
 def begun_long_ago(project):
     """The attempt of leaf-7, begun an hour ago."""
     run(*UNIT, "--worker-id", "leaf-7")
+    an_hour_passes(project)
+
+
+def an_hour_passes(project):
     (file,) = ledger_directory(project).glob("*.json")
     file.write_text(re.sub(r'"startedAt": "[^"]*"', f'"startedAt": "{since(hours=1)}"', file.read_text()))
 
@@ -116,8 +125,7 @@ def test_force_where_nothing_is_cancelled_is_wrong_use_and_not_ignored(project, 
 def test_an_attempt_without_a_worker_is_not_cancelled_on_the_death_of_a_made_up_name(project):
     run(*UNIT)
     beat(project / "tree", last_heartbeat_at=since(seconds=10))
-    (file,) = ledger_directory(project).glob("*.json")
-    file.write_text(re.sub(r'"startedAt": "[^"]*"', f'"startedAt": "{since(hours=1)}"', file.read_text()))
+    an_hour_passes(project)
     ran = run(*UNIT, "--action", "cancel", "--agent", "ghost", "--canceller-id", "run-42")
     assert (ran.code, "identity-unknown" in ran.out) == (1, True)
 
@@ -339,6 +347,7 @@ def test_launch_makes_all_or_none(project, arguments):
 
 def test_a_launched_worktree_is_one_the_gates_can_look_into(project):
     run("swarm:launch", "--target-id", "tree")
+    sent(project)
     ran = run(*ASK, "--dispatch-started-at", since(hours=1))
     assert (ran.code, "heartbeat-grace-expired-missing" in ran.out) == (0, True)
 
@@ -469,6 +478,7 @@ def test_pre_cancel_is_green_on_stdout_and_red_on_stderr(project):
 )
 def test_the_dispatch_time_decides_about_a_missing_worker(project, started, code, reason):
     in_use(project)
+    sent(project)
     ran = run(*ASK, "--dispatch-started-at", since(**started), "--json")
     assert (ran.code, ran.json["clear_reason"] or ran.json["refuse_reason"]) == (code, reason)
     msgspec.json.decode(ran.out, type=schemas.PreCancelOutcome)
@@ -513,7 +523,64 @@ def test_the_pair_of_directories_stands_for_a_target(project):
     steers.mkdir(parents=True)
     assert run(*ASK[:5], *pair).code == 2
     beats.mkdir(parents=True)
+    assert "identity-unknown" in run(*ASK[:5], *pair).err
+    put(beats / "leaf-7.json", content(last_heartbeat_at=since(hours=1)))
     assert run(*ASK[:5], *pair).code == 0
+
+
+GHOST = ("subagent:pre-cancel", "--agent", "ghost", "--canceller-id", "x", "--target-id", "tree")
+
+
+@pytest.mark.parametrize("worker", [(), ("--worker-id", "leaf-7")])
+def test_the_silence_of_somebody_whom_nobody_sent_proves_nothing(project, worker):
+    run(*UNIT, *worker)
+    an_hour_passes(project)
+    beat(project / "tree", last_heartbeat_at=since(seconds=10))
+    for more in ((), ("--dispatch-started-at", since(hours=1))):
+        ran = run(*GHOST, *more)
+        assert (ran.code, ran.out) == (1, "")
+    assert "identity-unknown" in ran.err
+    gate = run(
+        "verify:subagent-alive",
+        "--require-agent",
+        "ghost",
+        "--scratch-dir",
+        "tree/.deft-scratch/subagent-status",
+    )
+    assert (gate.code, "REDISPATCH_OK" in gate.out, "nothing proves its death" in gate.out) == (
+        1,
+        False,
+        True,
+    )
+
+
+def test_where_nobody_keeps_a_ledger_pre_cancel_wants_a_child_lease(project):
+    in_use(project)
+    said = ("--dispatch-started-at", since(hours=1))
+    assert "no attempt and no child lease names it" in run(*ASK, *said).err
+    sent(project)
+    assert run(*ASK, *said).code == 0
+
+
+@pytest.mark.parametrize("left", [{}, {"last_heartbeat_at": "old"}])
+def test_another_worktree_than_the_one_it_was_sent_into_proves_nothing(beating, left):
+    (beating / "other" / ".deft-scratch" / "subagent-status").mkdir(parents=True)
+    if left:
+        beat(beating / "other", last_heartbeat_at=since(hours=2))
+    ran = run(*ASK[:-1], "other")
+    assert (ran.code, "identity-unknown" in ran.err, "tree, which was not looked at" in ran.err) == (
+        1,
+        True,
+        True,
+    )
+    gate = (
+        "verify:subagent-alive",
+        "--require-agent",
+        "leaf-7",
+        "--scratch-dir",
+        "other/.deft-scratch/subagent-status",
+    )
+    assert (run(*gate).code, "REDISPATCH_OK" in run(*gate).out) == (1, False)
 
 
 @pytest.mark.parametrize("window", ["179", "1e-9"])

@@ -6,7 +6,15 @@ from heartbeat.given import HOUR, NOW, ago, content
 from hypothesis import given, strategies
 
 from strawboss.heartbeat import alive, monitor, precancel
-from strawboss.heartbeat.classify import STARTUP_GRACE_SECONDS, Standing, Status, duplicates, judge, status
+from strawboss.heartbeat.classify import (
+    STARTUP_GRACE_SECONDS,
+    Known,
+    Standing,
+    Status,
+    duplicates,
+    judge,
+    status,
+)
 from strawboss.heartbeat.record import Record, examine
 from strawboss.heartbeat.sweep import Sweep, sweep
 from strawboss.system.json_files import Broken, encode
@@ -76,6 +84,56 @@ def test_each_record_has_one_status_word(found, word):
 def test_a_workers_standing(records, dispatched, standing, takeover):
     judged = judge("leaf-7", records, dispatched, NOW)
     assert (judged.standing, judged.takeover) == (standing, takeover)
+
+
+@pytest.mark.parametrize(
+    ("records", "dispatched", "standing"),
+    [
+        ([], None, Standing.DOUBTED),
+        ([], LONG_AGO, Standing.DOUBTED),
+        ([STALE], LONG_AGO, Standing.DOUBTED),
+        ([], JUST_NOW, Standing.WITHIN_GRACE),
+        ([], DAMAGED, Standing.MISSING_GRACE_UNKNOWN),
+        ([FRESH], LONG_AGO, Standing.ALIVE),
+        ([STALE_BAD, FRESH], LONG_AGO, None),
+    ],
+)
+def test_a_doubt_about_who_it_is_takes_nobody_over(records, dispatched, standing):
+    judged = judge("leaf-7", records, dispatched, NOW, "who?")
+    assert (judged.takeover, judged.doubt) == (False, "who?")
+    assert standing in (None, judged.standing)
+
+
+OTHER, OTHERS_END = record("leaf-8"), record("leaf-8", phase="terminal", terminal_state="CLEAN")
+
+
+@pytest.mark.parametrize(
+    ("known", "records", "doubt"),
+    [
+        (Known(), [], ""),
+        (Known(), [OTHER], ""),
+        (Known(NOW, named=True, others=("leaf-8",)), [OTHER], ""),
+        (Known(others=("leaf-8",)), [OTHER], "nobody sent it: the attempt in its worktree is that of leaf-8"),
+        (Known(others=("leaf-8",)), [STALE], ""),
+        (Known(NOW, nameless=True), [], ""),
+        (Known(NOW, nameless=True), [OTHERS_END], ""),
+        (
+            Known(NOW, nameless=True),
+            [OTHER],
+            "the attempt in its worktree names no worker, and leaf-8 may be it",
+        ),
+        (Known(NOW, nameless=True), [OTHER, STALE], ""),
+        (Known(NOW, named=True, elsewhere="/w"), [STALE], "it was sent into /w, which was not looked at"),
+    ],
+)
+def test_who_was_sent_is_doubted_for_a_reason_only(known, records, doubt):
+    assert known.doubt("leaf-7", records) == doubt
+
+
+def test_where_it_must_be_known_a_name_without_any_trace_is_nobodys():
+    assert "no record, no attempt and no child lease" in Known().doubt("leaf-7", [OTHER], must_be_known=True)
+    for known, records in ((Known(), [STALE]), (Known(named=True), [])):
+        assert known.doubt("leaf-7", records, must_be_known=True) == ""
 
 
 def test_a_beat_in_the_second_of_the_dispatch_is_of_the_new_worker():
