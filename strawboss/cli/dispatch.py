@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,6 +30,7 @@ from strawboss.heartbeat import precancel
 from strawboss.heartbeat.attempts import dispatch, lookup
 from strawboss.heartbeat.attempts.dispatch import CANCELLED, DEFAULT_WORKFLOW, Place
 from strawboss.heartbeat.attempts.ledger import Attempt
+from strawboss.heartbeat.classify import Known
 from strawboss.heartbeat.launch import Wanted, launch, read_map
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.places import ledger_root
@@ -238,9 +240,25 @@ class Question:
                 force=self.force,
                 reason=self.reason,
                 identified=attempt.worker_id is not None,
+                known=Known(
+                    attempt.started,
+                    attempt.worker_id is not None,
+                    attempt.worker_id is None,
+                    (),
+                    self._elsewhere,
+                ),
             ),
             self.now,
         )
+
+    @property
+    def _elsewhere(self) -> str:
+        """The worktree of the attempt, when that is in use and another status directory is to speak for it."""
+        tree = self.place.worktree
+        if tree is None or self.scratch_dir is None or not tree.status_directory.is_dir():
+            return ""
+        its_own = os.path.realpath(tree.status_directory) == os.path.realpath(self.scratch_dir)
+        return "" if its_own else str(tree.root)
 
 
 def _show(outcome: dispatch.Outcome) -> None:

@@ -568,18 +568,11 @@ def test_another_worktree_than_the_one_it_was_sent_into_proves_nothing(beating, 
     if left:
         beat(beating / "other", last_heartbeat_at=since(hours=2))
     ran = run(*ASK[:-1], "other")
-    assert (ran.code, "identity-unknown" in ran.err, "tree, which was not looked at" in ran.err) == (
-        1,
-        True,
-        True,
-    )
-    gate = (
-        "verify:subagent-alive",
-        "--require-agent",
-        "leaf-7",
-        "--scratch-dir",
-        "other/.deft-scratch/subagent-status",
-    )
+    assert (ran.code, "identity-unknown: it was sent into" in ran.err) == (1, True)
+    status = ("--scratch-dir", "other/.deft-scratch/subagent-status")
+    cancel = run(*UNIT, "--action", "cancel", "--canceller-id", "run-42", *status)
+    assert (cancel.code, f"{beating}/tree, which was not looked at" in cancel.out) == (1, True)
+    gate = ("verify:subagent-alive", "--require-agent", "leaf-7", *status)
     assert (run(*gate).code, "REDISPATCH_OK" in run(*gate).out) == (1, False)
 
 
