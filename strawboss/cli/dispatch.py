@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from strawboss.cli.heartbeat_params import (
     DIRECTORY,
@@ -26,14 +27,16 @@ from strawboss.cli.heartbeat_params import (
     target_path,
     worktree,
 )
-from strawboss.heartbeat import precancel
+from strawboss.heartbeat import alive, precancel
 from strawboss.heartbeat.attempts import dispatch, lookup
 from strawboss.heartbeat.attempts.dispatch import CANCELLED, DEFAULT_WORKFLOW, Place
 from strawboss.heartbeat.attempts.ledger import Attempt
 from strawboss.heartbeat.classify import Known
+from strawboss.heartbeat.gh import ask_in
 from strawboss.heartbeat.launch import Wanted, launch, read_map
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.places import ledger_root
+from strawboss.heartbeat.sweep import sweep
 from strawboss.heartbeat.utc import utc_now
 from strawboss.system.json_files import Broken
 from strawboss.system.printable import printable
@@ -132,12 +135,22 @@ def subagent_pre_cancel(
         reason=reason,
         known=known,
     )
-    outcome = precancel.check(request, utc_now())
+    outcome = _with_activity(precancel.check(request, utc_now()), directories[1])
     if as_json:
         say_json(outcome)
     else:
         click.echo(printable(outcome.message), err=not outcome.ok)
     return outcome.exit_code
+
+
+def _with_activity(outcome: precancel.Outcome, scratch_directory: Path) -> precancel.Outcome:
+    """Of a worker that beats also what came of it lately: shown, but only its beats and its answers count here."""
+    if outcome.refuse_reason != "heartbeat-fresh":
+        return outcome
+    verdict = alive.decide(sweep([str(scratch_directory)], utc_now()), (outcome.agent_id,))
+    activity = alive.recent_activity(verdict, ask_in)
+    texts = [alive.activity_text(judged, activity[judged.agent_id]) for judged in verdict.workers]
+    return msgspec.structs.replace(outcome, message="; ".join([outcome.message, *filter(None, texts)]))
 
 
 def _started(text: str) -> datetime | Broken:

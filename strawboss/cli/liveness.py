@@ -177,8 +177,8 @@ def verify_subagent_alive(
             lambda agent: known(agent).doubt(agent, swept.records),
         )
 
-    activity = alive.recent_activity(decide({}), ask_in if host_running else None)
-    # Asking takes its time: the word is said on what lies there afterwards.
+    activity = alive.recent_activity(decide({}), ask_in)
+    # Asking git and GitHub takes its time: the word is said on what lies there afterwards.
     verdict = decide(activity)
     if as_json:
         say_json(alive.report(verdict, activity))

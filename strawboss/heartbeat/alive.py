@@ -6,6 +6,7 @@ Source: docs/heartbeat.md#death-and-takeover.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +26,8 @@ WORD = "REDISPATCH_OK"
 WHY = {
     Standing.ALIVE: "alive",
     Standing.STALE: "STALE: its last beat is {age} old",
-    Standing.SILENT: "SILENT: it beats, but there was no recent commit or change of its pull request",
+    Standing.SILENT: "SILENT: it beats, but there was no recent commit or change of its pull request; "
+    "its beats do not clear pre-cancel, its answer to a status request does",
     Standing.MALFORMED: "MALFORMED: its record cannot be trusted ({failures}); nothing is known of this worker",
     Standing.WITHIN_GRACE: "no beat yet, still within the startup grace: wait",
     Standing.MISSING_AFTER_GRACE: "no record, and its startup grace is over",
@@ -97,6 +99,7 @@ class Activity:
 
 
 UNKNOWN_ACTIVITY = Activity()
+ASKED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,21 +189,21 @@ def _doubt(judged: Judgement) -> str:
     return f"; {len(judged.copies)} records claim this name: {', '.join(copy.path for copy in judged.copies)}"
 
 
-def recent_activity(verdict: Verdict, ask_in: Callable[[Path], Ask] | None) -> Mapping[str, Activity]:
-    """What came of each worker lately, in the worktree of its record or in the only one looked at.
+def recent_activity(verdict: Verdict, ask_in: Callable[[Path], Ask]) -> Mapping[str, Activity]:
+    """What came of each worker lately, in the worktree of its record or in the only one looked at, and of its pull
+    request. All are asked about at once: each may take as long as its program may."""
+    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+        found = pool.map(lambda judged: _activity(judged, verdict.swept, ask_in), verdict.workers)
+        return {judged.agent_id: each for judged, each in zip(verdict.workers, found, strict=True)}
 
-    Its pull request is asked for where there was no commit, and only with a way to ask.
-    """
-    return {judged.agent_id: _activity(judged, verdict.swept, ask_in) for judged in verdict.workers}
 
-
-def _activity(judged: Judgement, swept: Sweep, ask_in: Callable[[Path], Ask] | None) -> Activity:
+def _activity(judged: Judgement, swept: Sweep, ask_in: Callable[[Path], Ask]) -> Activity:
     directories = [str(Path(judged.record.path).parent)] if judged.record else swept.directories
     if len(directories) != 1:
         return UNKNOWN_ACTIVITY
     git = recent_git_activity(directories[0], swept.now, swept.stale_after)
     number, root = judged.record.pr_number if judged.record else None, worktree_of(Path(directories[0]))
-    if number is None or ask_in is None or root is None or git is not False:
+    if number is None or root is None:
         # Without a pull request there is none to be silent or busy.
         return Activity(git, False if number is None else None)
     return Activity(git, recent_pull_request_activity(ask_in(root), number, swept.now, swept.stale_after))
@@ -275,14 +278,27 @@ def failure_lines(verdict: Verdict, activity: Mapping[str, Activity]) -> list[st
 
 
 def _activity_lines(workers: tuple[Judgement, ...], activity: Mapping[str, Activity]) -> list[str]:
-    found = [(judged, activity.get(judged.agent_id, UNKNOWN_ACTIVITY).git) for judged in workers]
-    return [f"  {judged.agent_id}: {_commits(judged, git)}" for judged, git in found if git is not None]
+    found = ((judged, activity.get(judged.agent_id, UNKNOWN_ACTIVITY)) for judged in workers)
+    return [f"  {judged.agent_id}: {text}" for judged, each in found if (text := activity_text(judged, each))]
 
 
-def _commits(judged: Judgement, recently: bool) -> str:
-    if not recently:
-        return "its worktree had no commit recently"
-    return "its worktree had a commit recently" + ("; look before you take over" if judged.takeover else "")
+def activity_text(judged: Judgement, found: Activity) -> str:
+    """What is known of commits and of its pull request; empty when nothing is."""
+    number = judged.record.pr_number if judged.record else None
+    parts = [
+        found.git is not None and f"its worktree had {_recent('commit', found.git)}",
+        found.git is not None and judged.takeover and found.git and "look before you take over",
+        number is not None and f"its pull request #{number} {_change(found.pull_request)}",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _change(recently: bool | None) -> str:
+    return "could not be looked up" if recently is None else f"had {_recent('change', recently)}"
+
+
+def _recent(what: str, recently: bool) -> str:
+    return f"a {what} recently" if recently else f"no {what} recently"
 
 
 def _takeover_lines(names: str, example: str) -> list[str]:

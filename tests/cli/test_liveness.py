@@ -379,9 +379,40 @@ def test_beats_and_looks_do_not_depend_on_where_one_stands(tree, monkeypatch):
     assert run("verify:subagent-alive", "--require-agent", "leaf-7").code == 0
 
 
+@pytest.fixture
+def gh(tmp_path, monkeypatch):
+    """Puts a `gh` first in the path that says when the pull request was touched."""
+
+    def gh(touched):
+        program = put(tmp_path / "bin" / "gh", f"#!/bin/sh\necho {touched}\n".encode())
+        program.chmod(0o700)
+        monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+
+    return gh
+
+
+@pytest.mark.parametrize(
+    ("touched", "said"),
+    [("2001-01-01T00:00:00Z", "had no change recently"), ("nothing", "could not be looked up")],
+)
+def test_pre_cancel_shows_what_came_of_a_worker_that_beats_and_counts_its_beats_alone(
+    tree, gh, touched, said
+):
+    gh(touched)
+    beat(tree.root, last_heartbeat_at=since(seconds=10), pr_number=77)
+    ask = ("subagent:pre-cancel", "--agent", "leaf-7", "--canceller-id", "x", "--target-id", tree.root)
+    ran = run(*ask)
+    assert (ran.code, "heartbeat-fresh" in ran.err, f"its pull request #77 {said}" in ran.err) == (
+        1,
+        True,
+        True,
+    )
+    assert f"its pull request #77 {said}" in run(*ask, "--json").json["message"]
+
+
 @pytest.mark.parametrize("arguments", [(), ("--host-running",)])
 def test_what_came_of_a_worker_that_beats_is_shown_and_counts_when_its_host_says_that_it_runs(
-    tree, arguments
+    tree, gh, arguments
 ):
     environment = {
         **os.environ,
@@ -391,11 +422,13 @@ def test_what_came_of_a_worker_that_beats_is_shown_and_counts_when_its_host_says
     identity = ["-c", "user.name=a", "-c", "user.email=a@example.invalid"]
     for command in (["init"], [*identity, "commit", "--allow-empty", "-m", "x"]):
         subprocess.run(["git", *command], cwd=tree.root, check=True, capture_output=True, env=environment)
-    beat(tree.root, last_heartbeat_at=since(seconds=10))
+    beat(tree.root, last_heartbeat_at=since(seconds=10), pr_number=77)
+    gh(since(hours=2))
     gate = ("verify:subagent-alive", "--require-agent", "leaf-7", *arguments)
     ran, report = run(*gate), run(*gate, "--json").json
-    assert "no commit recently" in ran.out
+    assert "its worktree had no commit recently; its pull request #77 had no change recently" in ran.out
     assert report["workers"][0]["recent_git_activity"] is False
+    assert report["workers"][0]["recent_pr_activity"] is False
     assert ran.code == len(arguments)
     assert ("REDISPATCH_OK: leaf-7" in ran.out, report["redispatch_ok"]) == (bool(arguments), bool(arguments))
 

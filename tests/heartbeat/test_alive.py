@@ -1,5 +1,6 @@
 import os
 import subprocess
+import threading
 from datetime import timedelta
 
 import pytest
@@ -198,29 +199,58 @@ def repository(root, age):
 
 
 @pytest.mark.parametrize(
-    ("age", "fields", "asked", "found"),
+    ("age", "fields", "touched", "found"),
     [
-        (60, {}, False, Activity(True, False)),
-        (3600, {}, False, Activity(False, False)),
-        (60, {"pr_number": 7}, False, Activity(True, None)),
-        (3600, {"pr_number": 7}, True, Activity(False, True)),
+        (60, {}, None, Activity(True, False)),
+        (3600, {}, None, Activity(False, False)),
+        (60, {"pr_number": 7}, ago(60), Activity(True, True)),
+        (60, {"pr_number": 7}, ago(hours=2), Activity(True, False)),
+        (3600, {"pr_number": 7}, ago(60), Activity(False, True)),
+        (3600, {"pr_number": 7}, "", Activity(False, None)),
     ],
 )
-def test_every_worker_is_looked_at_and_its_pull_request_where_there_was_no_commit(
-    tmp_path, gate, age, fields, asked, found
-):
+def test_every_worker_is_looked_at_and_its_pull_request_too(tmp_path, gate, age, fields, touched, found):
     repository(tmp_path, age)
     questions = []
 
     def ask_in(root):
-        return lambda arguments: questions.append((root, arguments)) or Answer(0, ago(60), "")
+        return lambda arguments: questions.append((root, arguments)) or Answer(0, touched, "")
 
     verdict = gate("a", a=content("a", **fields))
     assert alive.recent_activity(verdict, ask_in) == {"a": found}
-    assert [root for root, _ in questions] == ([tmp_path] if asked else [])
+    assert [root for root, _ in questions] == ([tmp_path] if fields else [])
 
 
-def test_without_a_way_to_ask_a_pull_request_is_unknown(tmp_path, gate):
-    repository(tmp_path, 3600)
-    verdict = gate("a", a=content("a", pr_number=7))
-    assert alive.recent_activity(verdict, None) == {"a": Activity(False, None)}
+@pytest.mark.parametrize(
+    ("activity", "text"),
+    [
+        (
+            Activity(True, True),
+            "its worktree had a commit recently; its pull request #7 had a change recently",
+        ),
+        (Activity(None, False), "its pull request #7 had no change recently"),
+        (
+            Activity(False, None),
+            "its worktree had no commit recently; its pull request #7 could not be looked up",
+        ),
+    ],
+)
+def test_what_came_of_a_worker_is_told_and_so_is_what_could_not_be_looked_up(gate, activity, text):
+    (judged,) = gate("a", a=content("a", pr_number=7)).workers
+    assert alive.activity_text(judged, activity) == text
+
+
+def test_of_a_worker_that_may_be_taken_over_and_had_a_commit_that_is_said(gate):
+    (judged,) = gate("a", a=content("a", **OLD)).workers
+    assert "look before you take over" in alive.activity_text(judged, Activity(True, False))
+
+
+def test_many_workers_are_asked_about_at_once(gate):
+    together = threading.Barrier(3, timeout=30)
+
+    def ask_in(_root):
+        return lambda _arguments: (together.wait(), Answer(0, ago(60), ""))[1]
+
+    verdict = gate(**{agent: content(agent, pr_number=7) for agent in "abc"})
+    found = alive.recent_activity(verdict, ask_in)
+    assert [each.pull_request for each in found.values()] == [True] * 3
