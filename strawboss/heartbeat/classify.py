@@ -57,7 +57,9 @@ class Known:
 def somebody_else(agent_id: str, records: Iterable[Record]) -> str | None:
     """Another worker of that worktree that is not proven to have ended or died."""
     others = (record for record in records if not record.claims(agent_id))
-    return next((other.label for other in others if not (other.has_ended or other.is_stale)), None)
+    return next(
+        (each.label for each in others if each.failures or not (each.has_ended or each.is_stale)), None
+    )
 
 
 class Status(Enum):
@@ -137,13 +139,19 @@ def duplicates(records: Iterable[Record]) -> list[str]:
 
 
 def _standing(record: Record, dispatched: Dispatched, now: datetime) -> Standing:
+    standing = _standing_of_sound(record, dispatched, now)
+    # What is ill proves neither life nor death, however old it says it is.
+    return Standing.MALFORMED if record.failures and standing is not Standing.WITHIN_GRACE else standing
+
+
+def _standing_of_sound(record: Record, dispatched: Dispatched, now: datetime) -> Standing:
     if record.is_stale and not (
         _is_of_an_earlier_worker(record, dispatched) and _within_grace(dispatched, now)
     ):
         return Standing.STALE
     if record.is_stale or (record.is_terminal and _is_of_an_earlier_worker(record, dispatched)):
         return _missing(dispatched, now)
-    return Standing.MALFORMED if record.failures else Standing.ALIVE
+    return Standing.ALIVE
 
 
 def _missing(dispatched: Dispatched, now: datetime) -> Standing:

@@ -20,7 +20,9 @@ PHASES = ("starting", "implementing", "validating", "committing", "pushing", "po
 WAIT_KINDS = ("pr:watch", "fix-batch", "reading", "idle", "unknown")
 TERMINAL_STATES = ("CLEAN", "ERRORED", "TIMEOUT", "STALL", "FAILED", "BLOCKED")
 REQUIRED_FIELDS = ("agent_id", "parent_id", "last_heartbeat_at", "last_message", "phase")
+# What a writer may write, and what a reader still takes for the "about 200 characters" of the contract.
 LONGEST_MESSAGE = 200
+LONGEST_SOUND_MESSAGE = 250
 STALE_AFTER_SECONDS = 30 * 60.0
 # Clocks of one machine agree; of two, nearly. Further ahead the record would stay "fresh" for ever.
 FUTURE_SECONDS = 120.0
@@ -96,10 +98,10 @@ def examine(
         last_message=_text(content, "last_message"),
         phase=_text(content, "phase"),
         terminal_state=terminal_state,
-        pr_number=_integer(content, "pr_number"),
+        pr_number=_number(content, "pr_number"),
         wait_kind=_text(content, "wait_kind"),
         head_sha=(_text(content, "head_sha") or "").strip() or None,
-        pid=_integer(content, "pid"),
+        pid=_number(content, "pid"),
         extra=content["extra"] if isinstance(content.get("extra"), dict) else None,
     )
 
@@ -113,6 +115,7 @@ def _failures(
         name for name in REQUIRED_FIELDS if name in content and not isinstance(content[name], str)
     ]:
         yield f"not a string: {', '.join(foreign)}"
+    yield from _text_failures(content)
     if "wait_kind" in content and content["wait_kind"] not in WAIT_KINDS:
         yield f"unknown wait_kind {_shown(content['wait_kind'])}; one of {', '.join(WAIT_KINDS)}"
     if not _head_sha_fits(content.get("head_sha")):
@@ -127,12 +130,33 @@ def _failures(
         yield "phase terminal without a terminal_state"
 
 
+def _text_failures(content: dict[str, Any]) -> Iterator[str]:
+    parent, message = _text(content, "parent_id"), _text(content, "last_message") or ""
+    if parent is not None and not parent.strip():
+        yield "parent_id is empty"
+    if complaint := _message_complaint(message, LONGEST_SOUND_MESSAGE):
+        yield f"last_message {complaint}"
+
+
+def _message_complaint(message: str, longest: int) -> str:
+    if message.splitlines() not in ([], [message]):
+        return "is more than one line"
+    return (
+        f"has {len(message)} characters; about {LONGEST_MESSAGE} are allowed"
+        if len(message) > longest
+        else ""
+    )
+
+
 def _optional_failures(content: dict[str, Any]) -> Iterator[str]:
-    state, number = content.get("terminal_state"), content.get("pr_number")
+    state, incarnation = content.get("terminal_state"), content.get("incarnation")
     if state is not None and state not in TERMINAL_STATES:
         yield f"unknown terminal_state {_shown(state)}; null or one of {', '.join(TERMINAL_STATES)}"
-    if number is not None and _integer(content, "pr_number") is None:
-        yield f"pr_number {_shown(number)} is neither null nor an integer"
+    for name in ("pr_number", "pid"):
+        if content.get(name) is not None and _number(content, name) is None:
+            yield f"{name} {_shown(content[name])} is neither null nor an integer above zero"
+    if incarnation is not None and not isinstance(incarnation, str):
+        yield f"incarnation {_shown(incarnation)} is neither null nor a string"
     if "extra" in content and not isinstance(content["extra"], dict):
         yield "extra is not an object"
 
@@ -153,14 +177,14 @@ def _text(content: dict[str, Any], name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _integer(content: dict[str, Any], name: str) -> int | None:
+def _number(content: dict[str, Any], name: str) -> int | None:
     # JSON knows one kind of number: 1e3 is an integer, true is none, and beyond 2**53 other tools lose digits.
     value = content.get(name)
     if (
         isinstance(value, bool)
         or not isinstance(value, (int, float))
         or value != value // 1
-        or abs(value) > 2**53
+        or not 1 <= value <= 2**53
     ):
         return None
     return int(value)
@@ -194,6 +218,8 @@ class Beat:
             yield f"agent id {_shown(self.agent_id)} cannot be a file name; use {SLUG_RULE}"
         if not self.parent_id.strip():
             yield "parent id is empty; give the run id of the orchestrator the agent reports to"
+        if complaint := _message_complaint(self.message, LONGEST_MESSAGE):
+            yield f"message {complaint}; say what the agent does right now"
         if self.phase not in PHASES:
             yield f"unknown phase {_shown(self.phase)}; one of {', '.join(PHASES)}"
         if self.wait_kind is not None and self.wait_kind not in WAIT_KINDS:
@@ -202,8 +228,8 @@ class Beat:
             yield f"unknown terminal state {_shown(self.terminal_state)}; one of {', '.join(TERMINAL_STATES)}"
         if (self.phase == "terminal") != (self.terminal_state is not None):
             yield "phase terminal and a terminal state go together: give both or neither"
-        if self.pr_number is not None and self.pr_number < 1:
-            yield f"pull request number {self.pr_number} is not positive"
+        if self.pr_number is not None and _number({"": self.pr_number}, "") is None:
+            yield f"pull request number {_shown(self.pr_number)} is no integer above zero"
 
     def content(self, now: datetime) -> dict[str, Any]:
         """The record as JSON. Keys without a value are left out: `wait_kind: null` would be malformed."""
@@ -217,13 +243,13 @@ class Beat:
             "agent_id": self.agent_id,
             "parent_id": self.parent_id,
             "last_heartbeat_at": format_utc(now),
-            "last_message": one_line(self.message),
+            "last_message": self.message,
             "phase": self.phase,
             "terminal_state": self.terminal_state,
         } | {name: value for name, value in optional.items() if value is not None}
 
 
 def one_line(message: str) -> str:
-    """A message as the record carries it: one line of at most 200 characters."""
+    """Any text as a message that a record may carry: one line of at most 200 characters, cut."""
     text = " ".join(message.split())
     return text if len(text) <= LONGEST_MESSAGE else text[: LONGEST_MESSAGE - 1] + "…"

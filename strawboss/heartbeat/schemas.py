@@ -20,6 +20,7 @@ from strawboss.heartbeat.launch import LaunchReport
 from strawboss.heartbeat.monitor import MonitorReport
 from strawboss.heartbeat.occupancy import OccupancyReport
 from strawboss.heartbeat.precancel import Outcome as PreCancelOutcome
+from strawboss.heartbeat.record import LONGEST_SOUND_MESSAGE
 from strawboss.heartbeat.replies import Complaint, Done
 from strawboss.heartbeat.review import ReviewReport
 from strawboss.system.json_files import encode
@@ -31,6 +32,15 @@ Utc = Annotated[
     Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$"),
 ]
 Filled = Annotated[str, Meta(pattern=r"\S")]
+# Neither JSON Schema nor Python has a word for "no line break" that the other understands.
+Line = Annotated[
+    str,
+    Meta(
+        pattern=r"^(?![\s\S]*[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029])",
+        max_length=LONGEST_SOUND_MESSAGE,
+    ),
+]
+Count = Annotated[int, Meta(ge=1)]
 Slug = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
 
 
@@ -38,18 +48,20 @@ class HeartbeatFile(msgspec.Struct, kw_only=True):
     """`.deft-scratch/subagent-status/<agent_id>.json`: a child's heartbeat. Unknown keys are ignored."""
 
     agent_id: str
-    parent_id: str
+    parent_id: Filled
     last_heartbeat_at: Utc
-    last_message: str
+    last_message: Line
     phase: Literal[
         "starting", "implementing", "validating", "committing", "pushing", "polling", "fixing", "terminal"
     ]
     terminal_state: (
         Literal["CLEAN", "ERRORED", "TIMEOUT", "STALL", "FAILED", "BLOCKED"] | UnsetType | None
     ) = UNSET
-    pr_number: int | UnsetType | None = UNSET
+    pr_number: Count | UnsetType | None = UNSET
     wait_kind: Literal["pr:watch", "fix-batch", "reading", "idle", "unknown"] | UnsetType = UNSET
     head_sha: Filled | UnsetType | None = UNSET
+    incarnation: str | UnsetType | None = UNSET
+    pid: Count | UnsetType | None = UNSET
     extra: dict[str, Any] | UnsetType = UNSET
 
 

@@ -72,7 +72,8 @@ class KeepAlive:
         task = self.lease.task if self.lease else None
         extra = {"cycle": self.cycle, "task": task, "quiet": round(self.quiet, 1)}
         wait_kind = "idle" if waits else None
-        beat = Beat(self.agent.slug, self.parent, phase, message, terminal, wait_kind=wait_kind, extra=extra)
+        words = one_line(message)
+        beat = Beat(self.agent.slug, self.parent, phase, words, terminal, wait_kind=wait_kind, extra=extra)
         write_json(record_file(self.agent), beat.content(datetime.now(UTC)))
         self._written = _version(record_file(self.agent))
 

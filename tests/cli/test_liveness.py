@@ -94,10 +94,30 @@ def test_the_monitors_json_fits_its_schema_with_each_exit_code(alive_and_dead, a
 def test_texts_of_other_programs_are_shown_on_one_line_and_without_escapes(tree):
     beat(tree.root, last_heartbeat_at=since(seconds=1), last_message="a\x1b[31m|\nb\udcff[bold]")
     ran = run("agent:monitor")
-    assert ran.code == 0
+    assert (ran.code, "last_message is more than one line" in ran.out) == (1, True)
     assert "\x1b" not in ran.out
     assert "[bold]" in ran.out
     assert len(ran.out.splitlines()) == 4
+
+
+ILL = [
+    ({"last_message": "x" * 900}, "last_message has 900 characters"),
+    ({"last_message": "one\ntwo"}, "last_message is more than one line"),
+    ({"parent_id": ""}, "parent_id is empty"),
+    ({"pr_number": -3}, "pr_number -3 is neither"),
+    ({"incarnation": 5}, "incarnation 5 is neither"),
+]
+
+
+@pytest.mark.parametrize(("fault", "why"), ILL)
+@pytest.mark.parametrize("age", [10, 7200])
+def test_an_ill_record_proves_neither_life_nor_death_and_says_what_ails_it(tree, fault, why, age):
+    beat(tree.root, last_heartbeat_at=since(seconds=age), **fault)
+    assert why in run("agent:monitor").out
+    gate = run("verify:subagent-alive", "--require-agent", "leaf-7")
+    assert (gate.code, "REDISPATCH_OK" in gate.out, why in gate.out) == (1, False, True)
+    ask = run("subagent:pre-cancel", "--agent", "leaf-7", "--canceller-id", "x", "--target-id", tree.root)
+    assert (ask.code, "heartbeat-malformed" in ask.err, why in ask.err) == (1, True, True)
 
 
 def test_bad_files_of_every_kind_are_rows_and_never_a_traceback(tree, tmp_path):
@@ -302,6 +322,10 @@ def test_a_beat_takes_its_names_from_the_environment_and_its_place_from_the_flag
         ("--agent", "leaf-7", "--parent-id", "p", "--scratch-dir", "gone/.deft-scratch/subagent-status"),
         ("--agent", "leaf-7", "--parent-id", "p", "--wait-kind", "vibes"),
         ("--agent", "leaf-7", "--parent-id", "p", "--pr", "0"),
+        ("--agent", "leaf-7", "--parent-id", "p", "--pr", "-3"),
+        ("--agent", "leaf-7", "--parent-id", ""),
+        ("--agent", "leaf-7", "--parent-id", "p", "--message", "x" * 900),
+        ("--agent", "leaf-7", "--parent-id", "p", "--message", "one\ntwo"),
         ("--agent", "leaf-7", "--parent-id", "p", "--every", "90s"),
         ("--agent", "leaf-7", "--parent-id", "p", "--every", "soon", "--while", "1"),
         ("--agent", "leaf-7", "--parent-id", "p", "--every", "10m", "--while", str(os.getpid())),

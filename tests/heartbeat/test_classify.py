@@ -32,6 +32,7 @@ STALE = record(last_heartbeat_at=ago(hours=2))
 DONE = record(phase="terminal", terminal_state="CLEAN", last_heartbeat_at=ago(hours=2))
 BAD = record(wait_kind="vibes")
 STALE_BAD = record(phase="poling", last_heartbeat_at=ago(hours=2))
+DONE_BAD = record(phase="terminal", terminal_state="CLEAN", last_heartbeat_at=ago(hours=2), parent_id="")
 UNREADABLE = Record("leaf-7.json", "leaf-7", ("malformed JSON",))
 
 
@@ -72,8 +73,11 @@ def test_each_record_has_one_status_word(found, word):
         # broken is not dead
         ([BAD], LONG_AGO, Standing.MALFORMED, False),
         ([UNREADABLE], LONG_AGO, Standing.MALFORMED, False),
-        # a proven old time stays proven beside another fault
-        ([STALE_BAD], None, Standing.STALE, True),
+        # what is ill proves nothing, however old it says it is
+        ([STALE_BAD], None, Standing.MALFORMED, False),
+        ([STALE_BAD], LONG_AGO, Standing.MALFORMED, False),
+        ([STALE_BAD], JUST_NOW, Standing.WITHIN_GRACE, False),
+        ([DONE_BAD], LONG_AGO, Standing.MALFORMED, False),
         # records of an earlier life say nothing of a worker that was just dispatched
         ([STALE], JUST_NOW, Standing.WITHIN_GRACE, False),
         ([STALE], LONG_AGO, Standing.STALE, True),
@@ -104,6 +108,7 @@ def test_a_doubt_about_who_it_is_takes_nobody_over(records, dispatched, standing
     assert standing in (None, judged.standing)
 
 
+OTHERS_OLD_AND_ILL = record("leaf-8", phase="poling", last_heartbeat_at=ago(hours=2))
 OTHER, OTHERS_END = record("leaf-8"), record("leaf-8", phase="terminal", terminal_state="CLEAN")
 
 
@@ -120,6 +125,11 @@ OTHER, OTHERS_END = record("leaf-8"), record("leaf-8", phase="terminal", termina
         (
             Known(NOW, nameless=True),
             [OTHER],
+            "the attempt in its worktree names no worker, and leaf-8 may be it",
+        ),
+        (
+            Known(NOW, nameless=True),
+            [OTHERS_OLD_AND_ILL],
             "the attempt in its worktree names no worker, and leaf-8 may be it",
         ),
         (Known(NOW, nameless=True), [OTHER, STALE], ""),

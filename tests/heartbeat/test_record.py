@@ -2,7 +2,15 @@ import pytest
 from heartbeat.given import NOW, ago, content
 from hypothesis import given, strategies
 
-from strawboss.heartbeat.record import LONGEST_MESSAGE, PHASES, TERMINAL_STATES, WAIT_KINDS, Beat, examine
+from strawboss.heartbeat.record import (
+    LONGEST_MESSAGE,
+    PHASES,
+    TERMINAL_STATES,
+    WAIT_KINDS,
+    Beat,
+    examine,
+    one_line,
+)
 from strawboss.system.json_files import Broken, decode_object, encode
 
 THIRTY_MINUTES = 1800.0
@@ -146,11 +154,42 @@ def test_a_pull_request_number_is_an_integer_or_null(value, number):
     assert record.pr_number == number
 
 
-@pytest.mark.parametrize("value", [True, "77", "", 1.5, 1e300, [], {}])
-def test_a_pull_request_number_is_nothing_else(value):
-    record = judged(pr_number=value)
-    assert record.failures == (f"pr_number {value!r} is neither null nor an integer",)
-    assert record.pr_number is None
+@pytest.mark.parametrize("value", [True, "77", "", 1.5, 1e300, [], {}, -3, 0])
+@pytest.mark.parametrize("field", ["pr_number", "pid"])
+def test_a_pull_request_number_is_nothing_else_nor_is_a_pid(field, value):
+    record = judged(**{field: value})
+    assert record.failures == (f"{field} {value!r} is neither null nor an integer above zero",)
+    assert getattr(record, field) is None
+
+
+@pytest.mark.parametrize("parent", ["", " ", "\n"])
+def test_a_parent_is_not_empty(parent):
+    assert judged(parent_id=parent).failures == ("parent_id is empty",)
+
+
+@pytest.mark.parametrize("message", ["", "x", "x" * 200, "x" * 250])
+def test_a_message_of_about_two_hundred_characters_is_sound(message):
+    assert judged(last_message=message).ok
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        ("x" * 251, "last_message has 251 characters; about 200 are allowed"),
+        ("x" * 900, "last_message has 900 characters; about 200 are allowed"),
+        *((f"one{end}two", "last_message is more than one line") for end in ("\n", "\r", "\u2028", "\x85")),
+        ("one\n", "last_message is more than one line"),
+    ],
+)
+def test_a_longer_one_or_more_than_one_line_is_not(message, why):
+    assert judged(last_message=message).failures == (why,)
+
+
+@pytest.mark.parametrize("value", [5, True, [], {}])
+def test_an_incarnation_is_text_or_null(value):
+    assert judged(incarnation=value).failures == (f"incarnation {value!r} is neither null nor a string",)
+    assert judged(incarnation="5").ok
+    assert judged(incarnation=None).ok
 
 
 @pytest.mark.parametrize("value", ["text", 7, None, [], True])
@@ -237,7 +276,7 @@ BEATS = strategies.builds(
     ),
     parent_id=strategies.text(min_size=1).filter(str.strip),
     phase=strategies.sampled_from(PHASES),
-    message=strategies.text(),
+    message=strategies.text().map(one_line),
     pr_number=strategies.none() | strategies.integers(1, 10**6),
     wait_kind=strategies.none() | strategies.sampled_from(WAIT_KINDS),
     head_sha=strategies.none() | strategies.text(),
@@ -251,8 +290,8 @@ def test_whatever_a_writer_may_write_a_reader_finds_sound(beat):
     record = examine("leaf-7.json", "leaf-7", written, NOW, THIRTY_MINUTES)
     assert record.ok
     assert record.phase == beat.phase
+    assert record.last_message == beat.message.encode("utf-8", "replace").decode()
     assert len(record.last_message) <= LONGEST_MESSAGE
-    assert "\n" not in record.last_message
 
 
 def test_a_writer_leaves_out_keys_it_has_no_value_for():
@@ -277,6 +316,12 @@ def test_a_writer_leaves_out_keys_it_has_no_value_for():
         {"phase": "terminal", "terminal_state": "DONE"},
         {"wait_kind": "vibes"},
         {"pr_number": 0},
+        {"pr_number": -3},
+        {"pr_number": "12"},
+        {"parent_id": ""},
+        {"message": "x" * 201},
+        {"message": "one\ntwo"},
+        {"message": "one\n"},
     ],
 )
 def test_a_writer_is_told_in_one_line_what_it_may_not_write(wrong):

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from strawboss.heartbeat import schemas
 from strawboss.heartbeat.firstseen import first_seen
+from strawboss.heartbeat.record import examine
 from strawboss.heartbeat.steer import parse_steer
 from strawboss.system.json_files import encode
 
@@ -43,11 +44,19 @@ def test_what_a_writer_writes_fits_the_schema_of_heartbeats(beat):
         {"head_sha": ""},
         {"last_heartbeat_at": "noon"},
         {"parent_id": ...},
+        {"parent_id": ""},
+        {"last_message": "x" * 251},
+        {"last_message": "one\ntwo"},
+        {"last_message": "one\n"},
+        {"pr_number": -3},
+        {"incarnation": 5},
+        {"pid": "12"},
     ],
 )
 def test_what_a_reader_calls_malformed_does_not(fault):
     assert fits(content(), schemas.HeartbeatFile)
     assert not fits(content(**fault), schemas.HeartbeatFile)
+    assert examine("leaf-7.json", "leaf-7", content(**fault), NOW, 1800).failures
 
 
 def test_steer_ack_and_stamp_fit_theirs(tmp_path):

@@ -185,7 +185,9 @@ class Heart {
 
 	private async beat({ phase, message, wait }: Said, ...more: string[]) {
 		if (wait) more.push("--wait-kind", wait);
-		const how = ["--parent-id", this.parent, "--phase", phase, "--message", message, ...more];
+		// A tool's name is another's text: the record takes one line of 200 characters.
+		const line = message.replace(/\s+/g, " ").slice(0, 200);
+		const how = ["--parent-id", this.parent, "--phase", phase, "--message", line, ...more];
 		const { code, err } = await this.strawboss("agent:beat", ...how);
 		if (code !== 0) this.complain(err.trim() || `agent:beat ended with ${code}`);
 	}
