@@ -91,11 +91,11 @@ def subagent_steer(
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.ClickException(f"cannot write the steer: {error}") from None
-    if before:
-        say_error(f"subagent:steer: note: replaced unread steer {printable(before.steer_id)}")
     if as_json:
-        say_json(steer.content())
+        say_json(inbox.Left(**steer.content(), replaced=before.steer_id if before else ""))
     else:
+        if before:
+            say_error(f"subagent:steer: note: replaced unread steer {printable(before.steer_id)}")
         where = directory / f"{agent}.json"
         click.echo(printable(f"subagent:steer: steer_id={steer.steer_id} kind={kind} for {agent} in {where}"))
     return 0

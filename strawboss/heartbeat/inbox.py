@@ -56,6 +56,22 @@ class SteerReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sweep_errors: list[str]
 
 
+class Left(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`subagent:steer --json`: the steer as written; `replaced` is the id of the unread one it took the place of, or
+    empty."""
+
+    schema: str
+    agent_id: str
+    steer_id: str
+    written_at: str
+    expires_at: str
+    writer_kind: str
+    writer_id: str
+    kind: str
+    text: str
+    replaced: str
+
+
 def look(directory: Path, agents: tuple[str, ...], now: datetime) -> SteerReport:
     """Every inbox, or those of `agents`. A worktree in use without the directory means that nobody was steered."""
     try:

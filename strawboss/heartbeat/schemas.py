@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from strawboss.heartbeat.alive import AliveReport
 from strawboss.heartbeat.attempts.dispatch import Outcome as AttemptOutcome
 from strawboss.heartbeat.auth import AuthReport
-from strawboss.heartbeat.inbox import Letter, SteerReport
+from strawboss.heartbeat.inbox import Left, Letter, SteerReport
 from strawboss.heartbeat.launch import LaunchReport
 from strawboss.heartbeat.monitor import MonitorReport
 from strawboss.heartbeat.occupancy import OccupancyReport
@@ -106,6 +106,7 @@ SCHEMAS = {
     "agent-monitor": MonitorReport,
     "verify-subagent-alive": AliveReport,
     "verify-subagent-steer": SteerReport,
+    "subagent-steer": Left,
     "subagent-inbox": Letter,
     "subagent-pre-cancel": PreCancelOutcome,
     "swarm-pre-dispatch": AttemptOutcome,

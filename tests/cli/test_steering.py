@@ -3,6 +3,7 @@ import pytest
 from heartbeat.commands import run
 from heartbeat.given import ago, beat, put, put_steer
 
+from strawboss.heartbeat import inbox as inbox_of
 from strawboss.heartbeat import schemas
 from strawboss.heartbeat.layout import Worktree
 from strawboss.heartbeat.utc import utc_now
@@ -57,8 +58,9 @@ def test_a_steer_goes_from_the_parent_to_the_child_and_back_as_an_ack(tree):
 
 def test_the_written_record_is_the_contracts(tree):
     ran = run(*STEER, "--ttl-seconds", "60", "--json")
-    assert ran.json == inbox(tree)
-    msgspec.json.decode(ran.out, type=schemas.SteerFile)
+    msgspec.json.decode(ran.out, type=inbox_of.Left)
+    assert ran.json == inbox(tree) | {"replaced": ""}
+    msgspec.convert(inbox(tree), type=schemas.SteerFile)
 
 
 def test_a_steer_lies_where_the_heartbeat_sweep_does_not_look(tree):
@@ -72,6 +74,10 @@ def test_an_unread_steer_is_replaced_with_a_note(tree):
     assert second.code == 0
     assert "replaced unread steer s-1" in second.err
     assert inbox(tree)["steer_id"] == "s-2"
+    third = run(*STEER, "--steer-id", "s-3", "--json")
+    assert (third.code, third.err, third.json["steer_id"], third.json["replaced"]) == (0, "", "s-3", "s-2")
+    run("subagent:ack", "--agent", "leaf-7", "--steer-id", "s-3")
+    assert run(*STEER, "--json").json["replaced"] == ""
 
 
 def test_a_stranger_may_not_steer_and_leaves_nothing(tree):

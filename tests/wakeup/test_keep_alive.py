@@ -53,6 +53,14 @@ def test_a_beat_is_a_record_of_the_heartbeat_contract(keep_alive: KeepAlive, hel
     assert record["extra"] == {"cycle": keep_alive.cycle, "task": held.task, "quiet": 0.0}
 
 
+def test_a_task_of_many_words_is_told_in_one_line_that_a_record_may_carry(keep_alive: KeepAlive) -> None:
+    keep_alive.record("implementing", "works on\n" + "a long task " * 40)
+    record = read_object(record_file(WRITER))
+    assert isinstance(record, dict)
+    assert record["last_message"].startswith("works on a long task")
+    assert len(record["last_message"]) == 200
+
+
 def test_watching_beats_and_renews_the_lock_when_it_is_time(
     keep_alive: KeepAlive, held: Lease, light: Database
 ) -> None:
