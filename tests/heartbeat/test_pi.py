@@ -161,6 +161,19 @@ def answers(worker, count):
     return [said["message"]["content"] for said in worker.said if is_answer(said)]
 
 
+# Of each flag a line that answers otherwise without it, or with its default.
+TYPED = {
+    "--check-all": ("/heartbeat --check-all", "| researcher | idle |"),
+    "--agent": ("/heartbeat --agent researcher", "## Heartbeat — researcher"),
+    "--interval": ("/heartbeat --check-all --interval 200s", "--timeout must be longer than --interval"),
+    "--timeout": ("/heartbeat --check-all --timeout 30s", "--timeout must be longer than --interval"),
+    "--on-stall": ("/heartbeat --check-all --on-stall revive", "'revive' is not one of"),
+    "--history": ("/heartbeat --history", "cycle began"),
+    "--last": ("/heartbeat --history --last 1", "cycle ended"),
+    "--wake": ('/heartbeat --wake "no such"', "no such"),
+}
+
+
 def test_heartbeat_answers_in_the_session_with_the_flags_of_the_command_line(pi, tree, tmp_path):
     registry = tmp_path / "config" / "agents.yaml"
     registry.parent.mkdir()
@@ -168,12 +181,12 @@ def test_heartbeat_answers_in_the_session_with_the_flags_of_the_command_line(pi,
     store = {"STRAWBOSS_CONFIG_DIR": str(registry.parent), "STRAWBOSS_STATE_DIR": str(tmp_path / "state")}
     with pi(**store) as worker:
         worker.prompt("hello")
-        worker.command("/heartbeat --check-all")
-        assert "researcher" in answers(worker, 1)[0]
-        worker.command("/heartbeat --history --last 10")
-        assert "Event" in answers(worker, 2)[1]
-        worker.command('/heartbeat --wake "no such"')
-        assert "no such" in answers(worker, 3)[2]
+        said = {}
+        for count, (flag, (line, answer)) in enumerate(TYPED.items(), 1):
+            worker.command(line)
+            said[flag] = answers(worker, count)[-1]
+            assert answer in said[flag]
+        assert len(said["--history"].splitlines()) > len(said["--last"].splitlines()) == 3
         worker.command("/heartbeat --check-all --every 1s")
         assert worker.notices()[-1].startswith("a heartbeat that never ends needs a terminal")
     assert len(worker.notices()) == 1
