@@ -12,7 +12,7 @@ import pytest
 from e2e.pi_install import pi_environment
 from e2e.rpc import PiRpc
 from heartbeat.waiting import until
-from standins.model import Hang, Model, Text, rules
+from standins.model import Call, Hang, Model, Text, rules
 
 from strawboss.heartbeat.layout import Worktree
 from strawboss.system.json_files import read_object
@@ -21,13 +21,22 @@ pytestmark = pytest.mark.slow
 
 EXTENSION = Path(__file__).resolve().parents[2] / "strawboss" / "heartbeat" / "pi"
 WORKER = {"STRAWBOSS_AGENT_ID": "leaf-7", "STRAWBOSS_PARENT_ID": "run-42"}
+LONG = "tool_" * 60
 OFTEN = {"STRAWBOSS_BEAT_SECONDS": "1"}
 
 
 @pytest.fixture
 def model(tmp_path):
     with Model(
-        tmp_path / "model.jsonl", rules([("please hang", Hang()), ("which step", Text("step three"))])
+        tmp_path / "model.jsonl",
+        rules(
+            [
+                ("please hang", Hang()),
+                ("which step", Text("step three")),
+                ("long tool", Call(LONG)),
+                (LONG, Hang()),
+            ]
+        ),
     ) as model:
         yield model
 
@@ -81,6 +90,14 @@ def test_a_pi_worker_that_works_says_so_and_killed_leaves_no_terminal_record(pi,
         worker.process.wait()
         model.release()
     assert (record(tree)["phase"], record(tree)["terminal_state"]) == ("implementing", None)
+
+
+def test_what_another_named_is_told_as_far_as_a_record_may_carry_it(pi, tree, model):
+    with pi(**WORKER, **OFTEN) as worker:
+        worker.command("long tool")
+        until(lambda: record(tree).get("last_message", "").startswith("runs tool_"), "the beat of the call")
+        model.release()
+    assert record(tree)["phase"] == "terminal"
 
 
 def test_a_pi_worker_that_is_ended_while_it_works_says_so(pi, tree, model):
