@@ -21,12 +21,17 @@ def why_left_to_a_person(facts: Facts) -> str:
     """Empty for a run to be recovered."""
     if facts.times_recovered == 0:
         return ""
+    if facts.settings.resumed is not Beyond.RECOVER and not why_never_again(facts):
+        return "it was recovered before; `resumed: recover` in the config has that done again"
+    return why_never_again(facts)
+
+
+def why_never_again(facts: Facts) -> str:
+    """Whatever the settings say. Empty for a run that they decide about."""
     if "" in facts.keys.handed_in:
         return "it was told to go on before, by a version that did not note where: this may be that same stranding"
     if facts.times_recovered >= MOST_TIMES:
         return f"this task has been resumed {times(MOST_TIMES)}"
-    if facts.settings.resumed is not Beyond.RECOVER:
-        return "it was recovered before; `resumed: recover` in the config has that done again"
     return ""
 
 

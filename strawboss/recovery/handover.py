@@ -37,13 +37,18 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class LostRun:
-    """One run that did not come back, as the warning tells it. `there`: what is there now. `worktree`: its path, if any."""
+    """One run that did not come back, as the warning tells it. `there`: what is there now. `worktree`: its path, if any.
+
+    `settings`: what would have had it handed over, had it been in the config. `why_not`: why it was not, though asked for.
+    """
 
     run: str
     name: str
     session_file: str
     there: str
     worktree: str = ""
+    settings: tuple[str, ...] = ()
+    why_not: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 Alphabet = Mapping[str, tuple[str, ...]]
 
 OUTCOMES = ("done", "failed", "done, reply lost", "not done, reply lost")
-# `stored`: a bare shell whose pane still names the session.
+# `stored`: a bare shell whose pane still names the session. `shell`: in the terminal the run was seen in.
 PANES = (
     *("script", "plain new", "plain same", "shell", "gone"),
-    *("script new", "plain newer", "stored new", "unknown"),
+    *("script new", "plain newer", "stored new", "shell new", "unknown"),
 )
+# Nobody can go on from there.
+NO_PANE = ("gone", "shell new", "shell last")
 # Of a worktree run for which something was done; no terminal comes back.
 AFTER_HANDING = ("plain new", "plain newer", "shell last", "gone", "unknown")
 AFTER_CLOSE = ("gone", "shell last", "unknown")
@@ -62,8 +64,8 @@ WANTED: Mapping[str, Alphabet] = {
     "close": {**STRANDED, "roster": ("idle", "absent"), "tail": TAILS},
     "continue": {**STRANDED, "roster": ("idle",), "tail": tuple(CUT)},
     "lost": {**UNHELD, "holders": ("nobody", "silent")},
-    "claim": {**UNHELD, "tail": TAILS},
-    "tell of a claim": {**UNHELD, "tail": TAILS},
+    "claim": {**UNHELD, "tail": TAILS, "pane": NO_PANE},
+    "tell of a claim": {**UNHELD, "tail": TAILS, "pane": NO_PANE},
 }
 
 # What three looks merge, because the core is told the same or the world is left the same: phases that are not `waiting`,
@@ -97,11 +99,21 @@ LOST: Alphabet = {
     "files": ("known",),
     "transcript": ("whole",),
     "activity": ("active",),
-    "pane": ("gone", "shell", "stored new", "plain new", "script", "unknown"),
+    "pane": ("gone", "shell", "shell new", "stored new", "plain new", "script", "unknown"),
     "roster": ("absent", "idle", "unknown"),
     "tail": ("stopped", GROWN, "unknown"),
     "holders": (*HOLDERS, "unknown"),
     "pi": (*PIS, "unknown"),
+}
+# The same of a run that was recovered before; what it shares with one that was not is left to that.
+LOST_AGAIN: Alphabet = {
+    **LOST,
+    "registry": ("untracked",),
+    "pane": ("gone", "shell", "plain new"),
+    "roster": ("absent", "idle"),
+    "tail": ("stopped",),
+    "fork": ("none",),
+    "holders": ("nobody", "silent"),
 }
 # A run that was recovered before, and is stranded or at work again.
 AGAIN: Alphabet = {

@@ -20,13 +20,14 @@ from crash.alphabet import (
     BOTH_ACT,
     CUT,
     LOST,
+    LOST_AGAIN,
     MERGED,
     MERGED_IN_ITS_WORKTREE,
     TIRED,
     UNMERGED,
     UNMERGED_IN_ITS_WORKTREE,
 )
-from crash.judge import BrokenInvariantError, Record, has_converged
+from crash.judge import BrokenInvariantError, Record, Truth, has_converged
 from crash.play import Play
 from crash.states import Choices, CoveredError, Run, State
 
@@ -249,24 +250,28 @@ def _due(run: Run, chosen: Mapping[str, str]) -> str | None:
 
 
 def _must_be_called_lost(run: Run, before: Run, play: Play) -> None:
-    """Where nobody holds it and no pane is left, a person is told or its launcher resumes it, as the settings say."""
+    """Where nobody holds it and no pane is left, its launcher resumes it, or a person is told, as the settings say."""
     record, lost = before.record, play.settings.lost
     if record.ended or record.closed or record.closing or record.has("lost") or before.ran_in is None:
         return
-    truth = play.truth(run, "claim" if lost is Beyond.RECOVER else "lost")
-    agreed = not (truth.doubts or truth.tracked or truth.reported or truth.forked or truth.at_work)
-    if (
-        lost is Beyond.OFF
-        or not agreed
-        or truth.occupant not in {"nobody", "shell"}
-        or record.has("unclosed")
-    ):
+    if lost is Beyond.OFF or record.has("unclosed"):
         return
-    recovers = lost is Beyond.RECOVER and run.kind == "ordinary"
-    if not (run.record.told if recovers else run.record.has("lost")):
+    recovers = lost is Beyond.RECOVER and run.kind == "ordinary" and not play.truth(run).again
+    if recovers and _is_agreed(play.truth(run, "claim")):
+        if not run.record.told:
+            raise BrokenInvariantError("I4", "it is lost and to be resumed, and its launcher is not told")
+    elif _is_agreed(play.truth(run, "lost")) and not run.record.has("lost"):
         raise BrokenInvariantError("I4", "it is lost, and is left alone")
 
 
+def _is_agreed(truth: Truth) -> bool:
+    held = truth.tracked or truth.reported or truth.forked or truth.at_work
+    return not (truth.doubts or held) and truth.occupant in {"nobody", "shell"}
+
+
+GIVEN_UP = {
+    name: Proof(Stage.GIVEN_UP) for name in (NUDGE_NAME, RESTORED_NAME)
+}  # from there lost runs are looked for
 OF_ANY_KIND = (MERGED, UNMERGED)
 OF_A_KIND = {"worktree": (MERGED_IN_ITS_WORKTREE, UNMERGED_IN_ITS_WORKTREE)}
 
@@ -305,13 +310,24 @@ def one_lost_run(kind: str, lost: Beyond) -> Search:
     """From where the restored case has given up, its pi noted or not: two looks to prove it, one more. And from where a
     process died that was to have it resumed.
     """
-    gone = {name: Proof(Stage.GIVEN_UP) for name in (NUDGE_NAME, RESTORED_NAME)}
     runs = [seen(Run("2a2b3c4d", kind), notes_pi=notes_pi) for notes_pi in (True, False)]
-    roots = [State((run,), Memory({run.id: RunMemory(proofs=gone)})) for run in runs]
+    roots = [State((run,), Memory({run.id: RunMemory(proofs=GIVEN_UP)})) for run in runs]
     if lost is Beyond.RECOVER and kind == "ordinary":
         roots.append(State((claimed(runs[0]),), Memory()))
     settings = replace(evidence.SETTINGS, lost=lost)
     return Search(tuple(roots), alphabet=LOST, settings=settings, patience=LOST_LOOKS)
+
+
+def one_lost_resumed_run(resumed: Beyond, lost: Beyond) -> Search:
+    """The same of a resumed run: its first generation, the last that is recovered, the next."""
+    before = replace(handed(Run("2a2b3c4d", "ordinary"), 2), past=True)
+    roots = [
+        State((before, one), Memory({one.id: RunMemory(proofs=GIVEN_UP)}))
+        for times in (1, MOST_TIMES - 1, MOST_TIMES)
+        for one in (seen(Run("3a2b3c4d", "ordinary", resumes=before.id, generation=times)),)
+    ]
+    settings = replace(evidence.SETTINGS, resumed=resumed, lost=lost)
+    return Search(tuple(roots), alphabet=LOST_AGAIN, settings=settings, patience=LOST_LOOKS)
 
 
 def one_worktree_run_again(resumed: Beyond) -> Search:
@@ -341,6 +357,11 @@ SEARCHES: Mapping[str, Callable[[], Search]] = {
     **{
         f"one lost {kind} run, lost: {lost}": partial(one_lost_run, kind, lost)
         for kind in evidence.KINDS[:2]
+        for lost in (Beyond.WARN, Beyond.RECOVER)
+    },
+    **{
+        f"a lost resumed run, resumed: {resumed}, lost: {lost}": partial(one_lost_resumed_run, resumed, lost)
+        for resumed in (Beyond.WARN, Beyond.RECOVER)
         for lost in (Beyond.WARN, Beyond.RECOVER)
     },
     **{

@@ -317,13 +317,21 @@ class World:
         """A stored session is no pi, and a run that was said to be lost is not said so again."""
         record = child.record
         begun = record.closing or record.has("unclosed") or record.has("warned") or record.has("continued")
-        held = any(one.outside for one in self.children.values()) or self.settings.lost is Beyond.OFF
-        if child.noted is None or begun or held or record.has("lost"):
+        if child.noted is None or begun or self.settings.lost is Beyond.OFF or record.has("lost"):
             return None
-        recovers = self.settings.lost is Beyond.RECOVER and child.kind == "ordinary"
-        if recovers and not any("pid" in entry.data for entry in record.keys):
-            return None
-        return "told" if recovers else "lost"
+        return "told" if self._may_be_resumed(child) else "lost"
+
+    def _may_be_resumed(self, child: Child) -> bool:
+        """A lost run: no other pi could hold it, which takes to know the one that ran it, and no pane of it is left."""
+        noted = [entry for entry in child.record.keys if entry.key == "seen"][-1]
+        held = any(one.outside == "silent" for one in self.children.values()) or self.is_left(child)
+        known = "pid" in noted.data and not held
+        asked_for = self.settings.lost is Beyond.RECOVER and not self._again(child)
+        return child.kind == "ordinary" and asked_for and known
+
+    def is_left(self, child: Child) -> bool:
+        """Whether a pane is the terminal that it was seen in."""
+        return any(spot.terminal == child.noted for spot in self.spots)
 
     def pass_time(self, seconds: float, *, asleep: float = 0.0) -> None:
         self.monotonic += seconds
@@ -463,6 +471,8 @@ class World:
         doubts = [f"{what} cannot be read" for what in needed if what in self.outages]
         if child.torn and needed:
             doubts.append("a line that may hold a key of it is torn")
+        if needed == HOLDING and self.is_left(child):
+            doubts.append("its terminal is there")
         spots = self.on(child)
         occupant = spots[0].occupant if len(spots) == 1 else "two pi" if spots else "nobody"
         work = {spot.work for spot in spots} - {""}

@@ -18,6 +18,8 @@ CATCHES = {
     "a result from before the resume counts, one after it does not": "I5",
     "late key before the pane list": "I4",
     "a lost run handed over before anybody is asked who holds it": "I5",
+    "a lost run recovered again before anybody asked for it": "I5",
+    "a lost run handed over past a shell in its terminal": "I5",
     "a lost run asked after only before a wait": "I5",
 }
 

@@ -103,6 +103,15 @@ TRIALS: Mapping[str, Trial] = {
         "None",
         LOST_TO_RECOVER,
     ),
+    "a lost run recovered again before anybody asked for it": Trial(
+        "recovery/lost/conditions.py",
+        "    may_be_recovered,\n",
+        "",
+        ("a lost resumed run, resumed: warn, lost: recover",),
+    ),
+    "a lost run handed over past a shell in its terminal": Trial(
+        "recovery/lost/conditions.py", "    no_pane_is_left,\n", "", LOST_TO_RECOVER
+    ),
     "a lost run asked after only before a wait": Trial(
         "recovery/lost/claim.py", "State.CLAIMED, State.TO_TELL", "State.CLAIMED", LOST_TO_RECOVER
     ),

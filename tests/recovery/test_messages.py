@@ -23,6 +23,9 @@ LOOK, STEP = "2026-01-01T00:10:00Z", "2026-01-01T00:00:00.000Z"
 ZETA, ETA, DELTA, IOTA = "a1b2c3d4", "b1b2c3d4", "c1b2c3d4", "d1b2c3d4"
 
 
+BOTH = ("resumed: recover", "lost: recover")
+
+
 def file(run: str) -> str:
     return f"/s/t_{run}-1-2-3.jsonl"
 
@@ -71,11 +74,24 @@ TEXTS = {
     "step-failed": restored.step_failed("Zeta", ZETA, file(ZETA), "its restored pane w1:p3 stays open"),
     "tell-failed": restored.tell_failed([("Zeta", file(ZETA)), ("Eta", file(ETA))], "refused"),
     "taken-back": restored.taken_back_given_up("Zeta", ZETA, file(ZETA), "herdr lists no pane w1:p3"),
-    "lost-one": lost.lost([LostRun(ZETA, "Zeta", file(ZETA), "its pane w1:p3 holds no pi")]),
+    "lost-one": lost.lost(
+        [LostRun(ZETA, "Zeta", file(ZETA), "its pane w1:p3 holds no pi", settings=("lost: recover",))]
+    ),
     "lost-two": lost.lost(
         [
-            LostRun(ZETA, "Zeta", file(ZETA), "herdr lists no pane of it"),
+            LostRun(ZETA, "Zeta", file(ZETA), "herdr lists no pane of it", settings=BOTH),
             LostRun(ETA, "Eta", file(ETA), "herdr lists no pane of it", "/w/tree"),
+        ]
+    ),
+    "lost-not-handed-over": lost.lost(
+        [
+            LostRun(
+                ZETA,
+                "Zeta",
+                file(ZETA),
+                "herdr lists no pane of it",
+                why_not="this task has been resumed three times",
+            )
         ]
     ),
     "stranded-again": shared.stranded_again(
@@ -232,7 +248,7 @@ SAYING: dict[str, Callable[[str], str]] = {
     "the launcher's name": lambda text: nudge.report_request(LOOK, text, text, ZETA, text, text),
     "a reason": lambda text: nudge.nudge_failed(text, ZETA, text, text),
     "a failed step": lambda text: restored.step_failed(text, ZETA, text, text),
-    "a lost run": lambda text: lost.lost([LostRun(ZETA, text, text, text, text)]),
+    "a lost run": lambda text: lost.lost([LostRun(ZETA, text, text, text, text, why_not=text)]),
     "a second pi": shared.second_pi,
 }
 

@@ -5,6 +5,7 @@ A stored session is not a pi: a bare shell whose pane still names the session ho
 
 from __future__ import annotations
 
+from strawboss.recovery.again import why_left_to_a_person
 from strawboss.recovery.conditions import (
     has_launch_script,
     has_not_been_acted_on,
@@ -28,7 +29,7 @@ from strawboss.recovery.restored.conditions import (
     was_seen_running,
 )
 from strawboss.recovery.settings import Beyond
-from strawboss.recovery.verdict import YES, Said, Unknown, condition, no, unknown
+from strawboss.recovery.verdict import YES, Said, Unknown, condition, first_obstacle, no, unknown
 
 
 @condition("lost runs are looked for")
@@ -74,15 +75,12 @@ def one_pane_is_left(facts: Facts) -> Said:
 
 @condition("no pi of it is in the pane that is left")
 def no_pi_is_left(facts: Facts) -> Said:
-    """A pane whose processes herdr cannot list says nothing: then the machine's own list decides. But to have the run
-    resumed, herdr must not take it for a pi.
-    """
+    """A pane whose processes herdr cannot list says nothing: then the machine's own list decides."""
     pane = pane_left(facts)
     if pane is None:
         return unknown(facts.panes) if isinstance(facts.panes, Unknown) else YES
     if isinstance(facts.processes, Unknown):
-        taken_for_one = facts.settings.lost is Beyond.RECOVER and pane.agent is not None
-        return unknown(facts.processes) if pane == facts.noted_pane or taken_for_one else YES
+        return unknown(facts.processes) if pane == facts.noted_pane else YES
     if any(names_a_script(process) for process in facts.processes):
         return no(f"a launch or resume script runs in pane {pane.id}")
     mine = pane.id == (facts.script and facts.script.surface) or pane in facts.own_panes
@@ -96,29 +94,15 @@ def nobody_holds_it(facts: Facts) -> Said:
         return unknown(facts.holders)
     if facts.holders.naming:
         return no(f"process {facts.holders.naming[0].pid} names its session file or its script")
-    if facts.settings.lost is not Beyond.RECOVER:
-        return YES
-    return _nobody_else_could(facts)
-
-
-def _nobody_else_could(facts: Facts) -> Said:
-    """To have it resumed, every pi of this user must be known to be on something else."""
-    assert not isinstance(facts.holders, Unknown)
-    if facts.holders.unreadable:
-        return unknown(f"process {facts.holders.unreadable[0]} is a pi that cannot be read")
-    roster = () if isinstance(facts.roster, Unknown) else facts.roster
-    session = None if isinstance(facts.tail, Unknown) else facts.tail.session_id
-    elsewhere = {peer.pid for peer in roster if peer.id != session} | {facts.launcher.pid}
-    strangers = [pid for pid in facts.holders.silent if pid not in elsewhere]
-    return unknown(f"process {strangers[0]} is a pi, and nobody knows on which session") if strangers else YES
+    return YES
 
 
 @condition("the pi that ran it is gone")
 def its_pi_is_gone(facts: Facts) -> Said:
-    """By pid, start and boot. A key that noted no pi (an older one) says nothing, which is too little to resume it."""
+    """By pid, start and boot. A key that noted no pi (an older one) says nothing."""
     noted, now = facts.keys.pi, facts.pi
     if noted is None:
-        return unknown("it was not noted") if facts.settings.lost is Beyond.RECOVER else YES
+        return YES
     if isinstance(now, Unknown):
         return unknown(now)
     return no(f"it still runs as process {noted.pid}") if now is not None and _is_same(noted, now) else YES
@@ -149,6 +133,55 @@ def intercom_knows_no_pi(facts: Facts) -> Said:
     return no(f"process {alive[0].pid} is connected as its session") if alive else YES
 
 
+# -- what more must hold to have it resumed; where it does not, a person is told ------------------------------------
+
+
+@condition("it runs in no managed worktree")
+def is_no_worktree_run(facts: Facts) -> Said:
+    return no("pi-herdr-agents does not resume a run in a managed worktree") if facts.is_worktree else YES
+
+
+@condition("it may be recovered again")
+def may_be_recovered(facts: Facts) -> Said:
+    why = why_left_to_a_person(facts)
+    return no(why) if why else YES
+
+
+@condition("no pane is on its session file or in the terminal it was seen in")
+def no_pane_is_left(facts: Facts) -> Said:
+    """Not even with a bare shell in it: somebody may go on from there. A new terminal that names no session is none of it,
+    unless herdr takes it for a pi and cannot say what runs there.
+    """
+    if isinstance(facts.panes, Unknown):
+        return unknown(facts.panes)
+    if facts.own_panes:
+        return no(f"pane {facts.own_panes[0].id} is on its session file")
+    if facts.noted_pane is not None:
+        return no(f"pane {facts.noted_pane.id} is the terminal it was seen in")
+    pane = facts.launch_pane
+    if pane is not None and pane.agent is not None and isinstance(facts.processes, Unknown):
+        return unknown(facts.processes)
+    return YES
+
+
+@condition("the pi that ran it was noted")
+def its_pi_was_noted(facts: Facts) -> Said:
+    return YES if facts.keys.pi is not None else unknown("which pi ran it was not noted")
+
+
+@condition("every pi of this user is known to be on something else")
+def nobody_else_could(facts: Facts) -> Said:
+    if isinstance(facts.holders, Unknown):
+        return unknown(facts.holders)
+    if facts.holders.unreadable:
+        return unknown(f"process {facts.holders.unreadable[0]} is a pi that cannot be read")
+    roster = () if isinstance(facts.roster, Unknown) else facts.roster
+    session = None if isinstance(facts.tail, Unknown) else facts.tail.session_id
+    elsewhere = {peer.pid for peer in roster if peer.id != session} | {facts.launcher.pid}
+    strangers = [pid for pid in facts.holders.silent if pid not in elsewhere]
+    return unknown(f"process {strangers[0]} is a pi, and nobody knows on which session") if strangers else YES
+
+
 BY_FILES: Conditions = (
     is_on,
     launcher_may,
@@ -172,18 +205,26 @@ BY_WITNESSES: Conditions = (
     nothing_grows,
     no_fork_is_there,
 )
-# What must hold once more when it is handed over, maybe by another process.
-STILL_LOST: Conditions = (
-    panes_are_listed,
-    one_pane_is_left,
-    no_pi_is_left,
-    *BY_WITNESSES,
+TO_RESUME: Conditions = (
+    is_no_worktree_run,
     session_file_is_readable,
+    may_be_recovered,
+    no_pane_is_left,
+    its_pi_was_noted,
+    nobody_else_could,
 )
+# What must hold once more when it is handed over, maybe by another process.
+STILL_LOST: Conditions = (panes_are_listed, one_pane_is_left, no_pi_is_left, *BY_WITNESSES, *TO_RESUME)
+
+
+def what_is_found(facts: Facts) -> str:
+    """Another thing there starts the proof again; so does what hinders a handover that is asked for, at only one look."""
+    obstacle = first_obstacle(facts, TO_RESUME) if facts.settings.lost is Beyond.RECOVER else None
+    return f"{what_is_left(facts)} {obstacle.of if obstacle else ''}"
 
 
 def what_is_left(facts: Facts) -> str:
-    """What is there now, for a person; another thing there starts the proof again."""
+    """What is there now, for a person."""
     file = ", and its session file cannot be read" if isinstance(facts.tail, Unknown) else ""
     pane = pane_left(facts)
     if pane is None:

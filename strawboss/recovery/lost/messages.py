@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from strawboss.recovery.handover import LostRun
 from strawboss.recovery.wording import exactly, quoted, reason, resume_by_hand
@@ -20,7 +20,25 @@ def lost(runs: Sequence[LostRun]) -> str:
         f"session file {exactly(one.session_file)}"
         for one in kept
     ]
-    return (
-        f"{what} running and did not come back, with no pane to act on ({there}). {'. '.join(by_hand)}. "
-        "`lost: recover` in the config has that done."
-    )
+    parts = [
+        f"{what} running and did not come back, with no pane to act on ({there})",
+        *by_hand,
+        *_why_not(runs),
+        *_settings(runs),
+    ]
+    return ". ".join(parts) + "."
+
+
+def _why_not(runs: Sequence[LostRun]) -> Iterator[str]:
+    for one in runs:
+        if one.why_not:
+            yield f"Run {one.run} was not handed over: {reason(one.why_not)}"
+
+
+def _settings(runs: Sequence[LostRun]) -> Iterator[str]:
+    """Named exactly where they would have had it done."""
+    for settings in dict.fromkeys(one.settings for one in runs if one.settings):
+        of = [one.run for one in runs if one.settings == settings]
+        has = "have" if len(settings) > 1 else "has"
+        whose = "" if len(of) == len(runs) else f" for run {', '.join(of)}"
+        yield f"{' and '.join(f'`{one}`' for one in settings)} in the config {has} that done{whose}"

@@ -27,11 +27,12 @@ from recovery.given import (
     SEEN,
     SETTINGS,
     UNKNOWN,
+    WORKTREE,
     facts,
     key,
 )
 
-from strawboss.recovery.evidence import Holders, Identity, Process, Resume, Transcript
+from strawboss.recovery.evidence import Holders, Identity, Process, Resume, RunFiles, Transcript
 from strawboss.recovery.facts import NOT_ASKED, Facts, Standing
 from strawboss.recovery.lost import LOST, conditions
 from strawboss.recovery.lost.conditions import pane_left, what_is_left
@@ -47,6 +48,7 @@ ELSEWHERE = replace(RUNNING, terminal="another", session=OTHER_FILE)
 OTHER = replace(RESTORED, id="w1:p9")
 NOTED_PANE = replace(RUNNING, session=None)
 NO_PI = replace(RESTORED, agent=None)
+ANEW = replace(NO_PI, session=None)  # a bare shell that a restore put where it was started
 UNLISTED: dict[str, Any] = {"panes": (BOSS_PANE, RESTORED), "processes": UNKNOWN}
 OTHER_PEER = replace(PEER, pid=21)
 GONE = Unknown("its folder is not there", absent=True)
@@ -66,7 +68,7 @@ def lost_facts(*keys: Any, **changes: Any) -> Facts:
 
 def test_a_run_whose_session_nobody_holds_is_lost() -> None:
     assert first_obstacle(lost_facts(), LOST.conditions) is None
-    assert first_obstacle(lost_facts(settings=RECOVER), LOST.conditions) is None
+    assert first_obstacle(lost_facts(settings=RECOVER), conditions.STILL_LOST) is None
 
 
 @pytest.mark.parametrize(
@@ -86,8 +88,6 @@ def test_a_run_whose_session_nobody_holds_is_lost() -> None:
         ({"panes": (BOSS_PANE, RUNNING), "processes": (SHELL,)}, conditions.no_pi_is_left, YES),
         ({"panes": (BOSS_PANE, RESTORED), "processes": (SHELL,)}, conditions.no_pi_is_left, YES),
         (UNLISTED, conditions.no_pi_is_left, YES),
-        ({**UNLISTED, "settings": RECOVER}, conditions.no_pi_is_left, MAYBE),
-        ({**UNLISTED, "panes": (BOSS_PANE, NO_PI), "settings": RECOVER}, conditions.no_pi_is_left, YES),
         ({"panes": (BOSS_PANE, ELSEWHERE), "processes": (BASH, PI)}, conditions.no_pi_is_left, NO),
         ({"roster": UNKNOWN}, conditions.intercom_knows_no_pi, MAYBE),
         ({"roster": Unknown("no broker", absent=True)}, conditions.intercom_knows_no_pi, YES),
@@ -96,16 +96,7 @@ def test_a_run_whose_session_nobody_holds_is_lost() -> None:
         ({"roster": (BOSS_PEER, OTHER_PEER), "tail": UNKNOWN}, conditions.intercom_knows_no_pi, YES),
         ({"holders": UNKNOWN}, conditions.nobody_holds_it, MAYBE),
         ({"holders": Holders(naming=(PI,))}, conditions.nobody_holds_it, NO),
-        ({"holders": Holders(unreadable=(7,))}, conditions.nobody_holds_it, YES),
-        ({"holders": Holders(unreadable=(7,)), "settings": RECOVER}, conditions.nobody_holds_it, MAYBE),
-        ({"holders": Holders(silent=(7,))}, conditions.nobody_holds_it, YES),
-        ({"holders": Holders(silent=(7,)), "settings": RECOVER}, conditions.nobody_holds_it, MAYBE),
-        ({"holders": Holders(silent=(10,)), "settings": RECOVER}, conditions.nobody_holds_it, YES),
-        (
-            {"holders": Holders(silent=(20,)), "settings": RECOVER, "roster": (replace(PEER, id="another"),)},
-            conditions.nobody_holds_it,
-            YES,
-        ),
+        ({"holders": Holders(unreadable=(7,), silent=(7,))}, conditions.nobody_holds_it, YES),
         ({"pi": UNKNOWN}, conditions.its_pi_is_gone, MAYBE),
         ({"pi": IDENTITY}, conditions.its_pi_is_gone, NO),
         ({"pi": replace(IDENTITY, started=200.0)}, conditions.its_pi_is_gone, YES),
@@ -121,12 +112,53 @@ def test_each_condition_has_its_yes_its_no_and_its_unknown(
     assert condition(lost_facts(**change)).answer is answer
 
 
-@pytest.mark.parametrize(("lost", "answer"), [(Beyond.WARN, YES), (Beyond.RECOVER, MAYBE)])
-def test_a_key_that_noted_no_pi_is_enough_for_a_word_and_not_for_a_second_pi(
-    lost: Beyond, answer: Answer
+def test_a_key_that_noted_no_pi_is_enough_for_a_word_and_not_for_a_second_pi() -> None:
+    given = lost_facts(SEEN)
+    assert conditions.its_pi_is_gone(given).holds
+    assert conditions.its_pi_was_noted(given).answer is MAYBE
+
+
+RESUMED_ONCE: dict[str, Any] = {
+    "files": RunFiles(UNKNOWN, policy=FILES.policy, resume_script=SCRIPT),
+    "transcript": Transcript((NOTED,), resumes=(Resume(RUN, FILE, SCRIPT.path, at=5),)),
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "condition", "answer"),
+    [
+        ({}, conditions.is_no_worktree_run, YES),
+        ({"files": replace(FILES, worktree=WORKTREE)}, conditions.is_no_worktree_run, NO),
+        ({}, conditions.may_be_recovered, YES),
+        (RESUMED_ONCE, conditions.may_be_recovered, NO),
+        ({**RESUMED_ONCE, "settings": Settings(resumed=Beyond.RECOVER)}, conditions.may_be_recovered, YES),
+        ({}, conditions.no_pane_is_left, YES),
+        ({"panes": UNKNOWN}, conditions.no_pane_is_left, MAYBE),
+        ({"panes": (BOSS_PANE, NO_PI), "processes": (SHELL,)}, conditions.no_pane_is_left, NO),
+        ({"panes": (BOSS_PANE, NOTED_PANE), "processes": (SHELL,)}, conditions.no_pane_is_left, NO),
+        ({"panes": (BOSS_PANE, ANEW), "processes": (SHELL,)}, conditions.no_pane_is_left, YES),
+        ({"panes": (BOSS_PANE, ANEW), "processes": UNKNOWN}, conditions.no_pane_is_left, YES),
+        (
+            {"panes": (BOSS_PANE, replace(ANEW, agent="pi")), "processes": UNKNOWN},
+            conditions.no_pane_is_left,
+            MAYBE,
+        ),
+        ({"holders": UNKNOWN}, conditions.nobody_else_could, MAYBE),
+        ({"holders": Holders(unreadable=(7,))}, conditions.nobody_else_could, MAYBE),
+        ({"holders": Holders(silent=(7,))}, conditions.nobody_else_could, MAYBE),
+        ({"holders": Holders(silent=(10,))}, conditions.nobody_else_could, YES),
+        (
+            {"holders": Holders(silent=(20,)), "roster": (replace(PEER, id="another"),)},
+            conditions.nobody_else_could,
+            YES,
+        ),
+    ],
+)
+def test_to_have_it_resumed_more_must_hold_than_to_call_it_lost(
+    change: dict[str, Any], condition: Any, answer: Answer
 ) -> None:
-    given = lost_facts(SEEN, settings=Settings(lost=lost))
-    assert conditions.its_pi_is_gone(given).answer is answer
+    assert condition(lost_facts(**change)).answer is answer
+    assert condition in conditions.TO_RESUME
 
 
 @pytest.mark.parametrize("name", ["lost", "resumed", "warned", "unclosed"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -22,11 +23,14 @@ from recovery.given import (
     WORKTREE,
     key,
 )
+from recovery.test_again import EARLIER, RESUME, resumed_run
 
+from strawboss.recovery.again import MOST_TIMES
 from strawboss.recovery.commands import FindHolders, Notify, SessionState, TellLauncher, WriteKey
-from strawboss.recovery.evidence import Holders, Identity, Process, Transcript
+from strawboss.recovery.evidence import Holders, Identity, Pane, Process, Transcript
 from strawboss.recovery.restored.numbers import LAST_MISS
 from strawboss.recovery.settings import Beyond, Settings
+from strawboss.recovery.wording import times as spelled
 
 NOTED = key("seen", terminal=OLD, pane=PANE, pid="20", started="100.0", boot="boot")
 RECOVER = Settings(lost=Beyond.RECOVER)
@@ -98,22 +102,6 @@ def test_a_claim_waits_while_somebody_may_hold_the_session(change: dict[str, Any
     assert [kind for kind in desk.effects() if kind != "Notify"] == ["TellLauncher", "resumed"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"files": {RUN: replace(FILES, worktree=WORKTREE)}},
-        {"tails": {}},
-        {"transcript": Transcript((key("seen", terminal=OLD, pane=PANE),))},
-    ],
-    ids=["in a worktree", "no session file", "no pi noted"],
-)
-def test_what_cannot_be_resumed_for_certain_is_never_claimed(change: dict[str, Any]) -> None:
-    desk = forgotten(settings=RECOVER, **change)
-    desk.look_times(TO_PROVE + 5)
-    assert desk.did(TellLauncher) == []
-    assert all("then" not in one.data for one in desk.did(WriteKey))
-
-
 def test_somebody_who_holds_it_at_one_of_the_two_looks_starts_the_proof_again() -> None:
     desk = forgotten()
     desk.look_times(TO_PROVE - 1)
@@ -157,10 +145,107 @@ NOTED_PANE = replace(RESTORED, terminal=OLD, agent=None, session=None)
 SOMEBODY = Holders(naming=(PI,))
 
 
-def test_a_claim_whose_noted_terminal_is_a_shell_now_is_handed_over() -> None:
-    left = {"panes": (BOSS_PANE, NOTED_PANE), "processes": {PANE: (SHELL,)}}
+# -- which was recovered before ------------------------------------------------------------------------------------
+
+
+def resumed_and_forgotten(times: int, resumed: Beyond, lost: Beyond, **changes: Any) -> Desk:
+    """The so-manieth generation of its session file, which left no pane."""
+    given = resumed_run((*EARLIER[: times - 1], RESUME))
+    transcript = replace(given["transcript"], keys=(NOTED,))
+    settings = Settings(resumed=resumed, lost=lost)
+    return forgotten(**{**given, "transcript": transcript, "settings": settings, **changes})
+
+
+def named(text: str) -> set[str]:
+    return set(re.findall(r"`((?:resumed|lost): recover)`", text))
+
+
+@pytest.mark.parametrize("times", range(1, MOST_TIMES + 2))
+@pytest.mark.parametrize("resumed", [Beyond.WARN, Beyond.RECOVER])
+@pytest.mark.parametrize("lost", [Beyond.WARN, Beyond.RECOVER])
+def test_a_lost_run_that_was_recovered_before_is_recovered_only_as_the_settings_and_the_limit_say(
+    times: int, resumed: Beyond, lost: Beyond
+) -> None:
+    desk = resumed_and_forgotten(times, resumed, lost)
+    desk.look_times(TO_PROVE + 5)
+    missing = {
+        f"{name}: recover" for name, one in (("resumed", resumed), ("lost", lost)) if one is Beyond.WARN
+    }
+    if times < MOST_TIMES and not missing:
+        assert desk.effects() == ["lost", "TellLauncher", "resumed"]
+        return
+    assert desk.effects() == ["lost", "Notify"]
+    [warning] = desk.warnings()
+    assert named(warning) == (missing if times < MOST_TIMES else set())
+    assert (f"this task has been resumed {spelled(MOST_TIMES)}" in warning) is (times >= MOST_TIMES)
+
+
+def test_switched_off_a_lost_run_that_was_recovered_before_is_left_alone() -> None:
+    desk = resumed_and_forgotten(1, Beyond.OFF, Beyond.RECOVER)
+    desk.look_times(TO_PROVE + 5)
+    assert desk.effects() == []
+
+
+@pytest.mark.parametrize("lost", [Beyond.WARN, Beyond.RECOVER])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"files": {RUN: replace(FILES, worktree=WORKTREE)}},
+        {"tails": {}},
+        {"transcript": Transcript((key("seen", terminal=OLD, pane=PANE),))},
+        {"holders": Holders(silent=(7,))},
+        {"panes": (BOSS_PANE, NOTED_PANE), "processes": {PANE: (SHELL,)}},
+    ],
+    ids=["in a worktree", "no session file", "no pi noted", "a silent pi", "a shell in its terminal"],
+)
+def test_no_setting_is_named_where_none_would_have_had_it_handed_over(
+    change: dict[str, Any], lost: Beyond
+) -> None:
+    desk = forgotten(settings=Settings(lost=lost), **change)
+    desk.look_times(TO_PROVE + 5)
+    assert desk.effects() == ["lost", "Notify"]
+    assert named(desk.warnings()[0]) == set()
+    assert ("was not handed over: " in desk.warnings()[0]) is (lost is Beyond.RECOVER)
+
+
+# -- what may be left of it ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pane", "why"),
+    [
+        (NOTED_PANE, f"pane {PANE} is the terminal it was seen in"),
+        (replace(NOTED_PANE, terminal="another", session=FILE), f"pane {PANE} is on its session file"),
+    ],
+    ids=["the terminal it was seen in", "a stored session"],
+)
+def test_a_bare_shell_where_somebody_may_go_on_from_is_no_reason_to_have_it_resumed(
+    pane: Pane, why: str
+) -> None:
+    left: dict[str, Any] = {"panes": (BOSS_PANE, pane), "processes": {PANE: (SHELL,)}}
     desk = forgotten(settings=RECOVER, **left)
+    desk.look_times(TO_PROVE + 5)
+    assert desk.effects() == ["lost", "Notify"]
+    assert f"was not handed over: {why}." in desk.warnings()[0]
+    claimed = forgotten(settings=RECOVER, transcript=Transcript((NOTED, key("lost", then="resume"))), **left)
+    assert why in str(claimed.look_times(3).runs[0].obstacle)
+    assert claimed.effects() == []
+
+
+def test_a_bare_shell_that_a_restart_put_where_it_was_started_is_one() -> None:
+    anew = replace(NOTED_PANE, terminal="another")
+    desk = forgotten(settings=RECOVER, panes=(BOSS_PANE, anew), processes={PANE: (SHELL,)})
     desk.look_times(TO_PROVE + 1)
+    assert desk.effects() == ["lost", "TellLauncher", "resumed"]
+
+
+def test_what_hinders_a_handover_at_one_of_the_two_looks_starts_the_proof_again() -> None:
+    desk = forgotten(settings=RECOVER, holders=Holders(silent=(7,)))
+    desk.look_times(TO_PROVE - 1)
+    desk.holders = Holders()
+    desk.look()
+    assert desk.effects() == []
+    desk.look_times(2)
     assert desk.effects() == ["lost", "TellLauncher", "resumed"]
 
 
