@@ -278,27 +278,25 @@ def failure_lines(verdict: Verdict, activity: Mapping[str, Activity]) -> list[st
 
 
 def _activity_lines(workers: tuple[Judgement, ...], activity: Mapping[str, Activity]) -> list[str]:
-    found = ((judged, activity.get(judged.agent_id, UNKNOWN_ACTIVITY)) for judged in workers)
-    return [f"  {judged.agent_id}: {text}" for judged, each in found if (text := activity_text(judged, each))]
+    looked = [(judged, activity[judged.agent_id]) for judged in workers if judged.agent_id in activity]
+    return [f"  {judged.agent_id}: {activity_text(judged, found)}" for judged, found in looked]
 
 
 def activity_text(judged: Judgement, found: Activity) -> str:
-    """What is known of commits and of its pull request; empty when nothing is."""
+    """What came of a worker lately: commits, and changes of the pull request that its record names."""
     number = judged.record.pr_number if judged.record else None
     parts = [
-        found.git is not None and f"its worktree had {_recent('commit', found.git)}",
-        found.git is not None and judged.takeover and found.git and "look before you take over",
-        number is not None and f"its pull request #{number} {_change(found.pull_request)}",
+        _told("its worktree", "commit", found.git),
+        judged.takeover and found.git and "look before you take over",
+        number is not None and _told(f"its pull request #{number}", "change", found.pull_request),
     ]
     return "; ".join(part for part in parts if part)
 
 
-def _change(recently: bool | None) -> str:
-    return "could not be looked up" if recently is None else f"had {_recent('change', recently)}"
-
-
-def _recent(what: str, recently: bool) -> str:
-    return f"a {what} recently" if recently else f"no {what} recently"
+def _told(whose: str, what: str, recently: bool | None) -> str:
+    if recently is None:
+        return f"whether {whose} had a {what} recently is not known"
+    return f"{whose} had {'a' if recently else 'no'} {what} recently"
 
 
 def _takeover_lines(names: str, example: str) -> list[str]:

@@ -404,6 +404,7 @@ def test_no_active_attempt_is_exit_1(project):
         ran = run(*UNIT, "--action", action)
         assert ran.code == 1
         assert "NO_ACTIVE_ATTEMPT" in ran.out
+    assert not (project / ".deft").exists()
 
 
 def test_complete_frees_the_unit(project):

@@ -228,10 +228,13 @@ def test_every_worker_is_looked_at_and_its_pull_request_too(tmp_path, gate, age,
             Activity(True, True),
             "its worktree had a commit recently; its pull request #7 had a change recently",
         ),
-        (Activity(None, False), "its pull request #7 had no change recently"),
+        (
+            Activity(None, False),
+            "whether its worktree had a commit recently is not known; its pull request #7 had no change recently",
+        ),
         (
             Activity(False, None),
-            "its worktree had no commit recently; its pull request #7 could not be looked up",
+            "its worktree had no commit recently; whether its pull request #7 had a change recently is not known",
         ),
     ],
 )

@@ -125,6 +125,8 @@ def end(
         reason = asked.message if asked else f"attempt {attempt.id} {status}"
         return _outcome(place, action, 0, decision, reason, after.row(attempt.id), after.active)
 
+    if not place.directory.exists():
+        return _none_active(place, action, Unit(place.key), attempt_id)
     return _with_unit(place, action, act)
 
 
