@@ -51,7 +51,13 @@ class Known:
             return f"the attempt in its worktree names no worker, and {other} may be it" if other else ""
         if self.others:
             return f"nobody sent it: the attempt in its worktree is that of {', '.join(self.others)}"
-        return "nobody sent it: no record, no attempt and no child lease names it" if must_be_known else ""
+        return self._unknown if must_be_known else ""
+
+    @property
+    def _unknown(self) -> str:
+        if isinstance(self.started, Broken):
+            return f"whether anybody sent it is not known: {self.started.reason}"
+        return "nobody sent it: no record, no attempt and no child lease names it"
 
 
 def somebody_else(agent_id: str, records: Iterable[Record]) -> str | None:

@@ -13,13 +13,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from strawboss.heartbeat.layout import Worktree
+from strawboss.heartbeat.places import project_root
 from strawboss.heartbeat.record import Beat
 from strawboss.heartbeat.utc import utc_now
 from strawboss.heartbeat.writer import CADENCE_SECONDS, EndedError, check_cadence, write
 
 
 class Heartbeat:
-    """One worker's heartbeat. `every` is in seconds; `root` the worktree the worker owns.
+    """One worker's heartbeat. `every` is in seconds; `root` the worktree the worker owns, the one it stands in if absent.
 
     Raises ValueError for what the contract does not allow, OSError when the first or the last record cannot be
     written. A renewal that fails must not stop the work: it is kept in `last_error` and tried again. When somebody else
@@ -30,7 +31,7 @@ class Heartbeat:
         self,
         agent_id: str,
         parent_id: str,
-        root: str | Path = ".",
+        root: str | Path | None = None,
         *,
         every: float = CADENCE_SECONDS,
         pr_number: int | None = None,
@@ -39,7 +40,7 @@ class Heartbeat:
         check_cadence(every)
         self.last_error: OSError | EndedError | None = None
         self._beat = Beat(agent_id, parent_id, "starting", "starting", pr_number=pr_number, extra=extra or {})
-        self._directory = Worktree(Path(root)).status_directory
+        self._directory = Worktree(Path(root) if root else project_root(Path.cwd())).status_directory
         self._every = every
         self._ended = ""
         self._turn = threading.Lock()

@@ -142,6 +142,8 @@ def test_who_was_sent_is_doubted_for_a_reason_only(known, records, doubt):
 
 def test_where_it_must_be_known_a_name_without_any_trace_is_nobodys():
     assert "no record, no attempt and no child lease" in Known().doubt("leaf-7", [OTHER], must_be_known=True)
+    damaged = Known(DAMAGED).doubt("leaf-7", [], must_be_known=True)
+    assert damaged == "whether anybody sent it is not known: ledger damaged"
     for known, records in ((Known(), [STALE]), (Known(named=True), [])):
         assert known.doubt("leaf-7", records, must_be_known=True) == ""
 

@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 
 import pytest
+from heartbeat.given import put
 from heartbeat.waiting import until
 
 from strawboss.heartbeat import Heartbeat, worker
@@ -29,6 +30,15 @@ def heart(tmp_path):
 def test_the_first_record_is_there_on_entering_and_says_starting(heart, record):
     with heart(pr_number=77):
         assert (record().ok, record().phase, record().pr_number) == (True, "starting", 77)
+
+
+def test_it_beats_in_the_worktree_it_stands_in_and_not_in_a_part_of_it(tmp_path, record, monkeypatch):
+    put(tmp_path / ".git", b"")
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    with Heartbeat("leaf-7", "run-42"):
+        assert record().ok
+    assert list((tmp_path / "src").iterdir()) == []
 
 
 def test_leaving_writes_the_terminal_record(heart, record):
