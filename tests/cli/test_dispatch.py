@@ -283,7 +283,7 @@ def test_a_ledger_another_tool_keeps_for_the_worktree_denies_too_and_is_named(pr
     assert (denied.code, "DENY_DUPLICATE_ACTIVE" in denied.out) == (1, True)
     assert str(ledger_directory(project)) in denied.out
     assert "within its startup grace" in run(*ASK[:-1], clone).err
-    assert run(*unit, "--action", "complete", "--project-root", project).code == 0
+    assert run(*unit, "--action", "complete").code == 0
     assert run(*unit).code == 0
 
 

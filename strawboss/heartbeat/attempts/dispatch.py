@@ -48,6 +48,10 @@ class Place:
         return ledger.ledger_directory(self.project_root)
 
     @property
+    def file(self) -> Path:
+        return self.directory / self.key.file_name
+
+    @property
     def path(self) -> Path:
         """The target as a path below the project; it need not exist."""
         return self.project_root / self.target
@@ -95,7 +99,7 @@ def begin(
             make_scratch(place.worktree.status_directory)
     except OSError as error:
         return _unusable(place, "begin", f"cannot make the status directory: {error}")
-    return _with_unit(place, "begin", act)
+    return _with_unit(place, "begin", place.file, act)
 
 
 def end(
@@ -120,22 +124,34 @@ def end(
             reason = f"pre-cancel refused: {asked.message}"
             return _outcome(place, action, asked.exit_code, "REFUSED", reason, attempt, unit.active)
         after = ledger.closed(unit, attempt, status, now)
-        ledger.write_unit(place.directory, after, now)
+        ledger.write_unit(file.parent, after, now)
         decision = "CANCELLED" if asked else "COMPLETED"
         reason = asked.message if asked else f"attempt {attempt.id} {status}"
         return _outcome(place, action, 0, decision, reason, after.row(attempt.id), after.active)
 
-    if not place.directory.exists():
-        return _none_active(place, action, Unit(place.key), attempt_id)
-    return _with_unit(place, action, act)
-
-
-def _with_unit(place: Place, action: str, act: Callable[[Unit], Outcome]) -> Outcome:
-    path = place.directory / place.key.file_name
     try:
-        make_private_directory(place.directory)
+        file = _file_of(place, attempt_id)
+    except _DamagedError as trouble:
+        return _unusable(place, action, str(trouble))
+    if not file.parent.exists():
+        return _none_active(place, action, Unit(place.key), attempt_id)
+    return _with_unit(place, action, file, act)
+
+
+def _file_of(place: Place, attempt_id: str | None) -> Path:
+    """The file of the unit whose attempt is to be ended: its own, or where the attempt is that denies a begin."""
+    own = ledger.read_unit(place.file)
+    if isinstance(own, Broken) or (own and _chosen(own, attempt_id)):
+        return place.file
+    elsewhere = _active_elsewhere(place)
+    return next((file for file, attempt in elsewhere if attempt_id in (None, attempt.id)), place.file)
+
+
+def _with_unit(place: Place, action: str, path: Path, act: Callable[[Unit], Outcome]) -> Outcome:
+    try:
+        make_private_directory(path.parent)
         # One gate for the whole ledger as well: two names of one worktree are two files.
-        with FileLock(place.directory / ".lock", timeout=LOCK_TIMEOUT_SECONDS, mode=FILE_MODE), locked(path):
+        with FileLock(path.parent / ".lock", timeout=LOCK_TIMEOUT_SECONDS, mode=FILE_MODE), locked(path):
             unit = ledger.read_unit(path)
             if isinstance(unit, Broken):
                 return _unusable(place, action, unit.reason)

@@ -149,6 +149,15 @@ def test_a_link_to_a_worktree_is_the_same_worktree(tmp_path):
     (tmp_path / "alias").symlink_to("Tree")
     assert begin(tmp_path, "Tree").exit_code == 0
     assert begin(tmp_path, "alias").decision == "DENY_DUPLICATE_ACTIVE"
+    assert cancel(tmp_path, RED, "alias").decision == "REFUSED"
+    assert cancel(tmp_path, target="alias").decision == "CANCELLED"
+    assert begin(tmp_path, "alias").exit_code == 0
+
+
+def test_what_is_damaged_may_hold_the_attempt_that_is_to_be_ended(tmp_path):
+    put(ledger_directory(tmp_path) / ("f" * 64 + ".json"), b"{")
+    assert cancel(tmp_path).exit_code == 2
+    assert complete(tmp_path, "failed").exit_code == 2
 
 
 @pytest.mark.parametrize("target", ["./tree", "worktrees/a", "docs"])
