@@ -25,12 +25,13 @@ CLAIM = "resume"  # what a `lost` key says beside, when the run is handed to its
 class RunKeys:
     """All that the keys say of one run.
 
-    `terminal`, `pane`: where it was last seen running its launch script; a `seen` key may name no pane. `closing`: the
-    entry, until `unclosed` takes it back; `taken_back`: that has happened, so a later give-up is worth a warning.
-    `went_on`: it was told to go on, before any restart. `gave_up`: why, once a step has failed. `pi`: the pi that was seen
-    running it. `claimed`: it is lost, and to be handed over. `handed_in`, `warned_in`: the terminals in which it was found
-    stranded when it was handed to its launcher, and when a person was warned; "" where the key names none (an older
-    version's). A key that is there twice, because the first one turned up late, says one thing.
+    `terminal`, `pane`: where it was last seen running its launch script; a `seen` key may name no pane. `closing`:
+    the entry, until `unclosed` takes it back; `taken_back`: that has happened, so a later give-up is worth a warning.
+    `went_on`: it was told to go on, before any restart. `gave_up`: why, once a step has failed. `pi`: the pi that was
+    seen running it. `lost`: since it was last handed over; `claimed`: it is lost, and to be handed over. `handed_in`,
+    `warned_in`: the terminals in which it was found stranded when it was handed to its launcher, and when a person
+    was warned; "" where the key names none (an older version's). A key that is there twice, because the first one
+    turned up late, says one thing.
     """
 
     terminal: str | None = None
@@ -72,7 +73,11 @@ FOLD: Mapping[str, Callable[[RunKeys, KeyEntry], RunKeys]] = {
     UNCLOSED: lambda keys, _: replace(keys, closing=None, taken_back=True),
     CONTINUED: lambda keys, _: replace(keys, continued=True, went_on=True),
     RESUMED: lambda keys, entry: replace(
-        keys, continued=False, handed_in=keys.handed_in | {_text(entry, "terminal") or ""}
+        keys,
+        continued=False,
+        lost=False,
+        claimed=False,
+        handed_in=keys.handed_in | {_text(entry, "terminal") or ""},
     ),
     GAVE_UP: lambda keys, entry: replace(keys, gave_up=_text(entry, "why") or ""),
     LOST: lambda keys, entry: replace(keys, lost=True, claimed=entry.data.get("then") == CLAIM),

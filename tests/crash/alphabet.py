@@ -14,8 +14,8 @@ PANES = (
 )
 # Nobody can go on from there.
 NO_PANE = ("gone", "shell new", "shell last")
-# Of a worktree run for which something was done; no terminal comes back.
-AFTER_HANDING = ("plain new", "plain newer", "shell last", "gone", "unknown")
+# Of a worktree run for which something was done, from its second terminal on; no terminal comes back.
+AFTER_HANDING = (("plain new", "shell new"), ("plain newer",), ("shell last",), ("gone", "unknown"))
 AFTER_CLOSE = ("gone", "shell last", "unknown")
 ACTIVITIES = ("waiting", "active", "starting", "done")
 # `busy`: it is at work, whatever herdr's status says. `elsewhere`: the roster knows it in another pane.
@@ -115,6 +115,10 @@ LOST_AGAIN: Alphabet = {
     "fork": ("none",),
     "holders": ("nobody", "silent"),
 }
+LOST_AGAIN_IN_ITS_WORKTREE: Alphabet = {
+    **LOST_AGAIN,
+    "pane": ("plain new", "shell new", "plain newer", "shell last", "gone"),
+}
 # A run that was recovered before, and is stranded or at work again.
 AGAIN: Alphabet = {
     **MERGED,
@@ -124,7 +128,7 @@ AGAIN: Alphabet = {
 }
 AGAIN_IN_ITS_WORKTREE: Alphabet = {
     **AGAIN,
-    "pane": AFTER_HANDING,
+    "pane": ("plain new", "plain newer", "shell last", "gone", "unknown"),
 }
 # The check on that follows every path of two looks to its end; what moves within a look is left to three looks.
 UNMERGED: Alphabet = {

@@ -83,20 +83,20 @@ class Record:
     @property
     def closing(self) -> bool:
         """Whether the last word on the close is `closing`."""
-        return self._last_of("closing", "unclosed") == "closing"
+        return self.last_of("closing", "unclosed") == "closing"
 
     @property
     def nudged(self) -> bool:
         """Whether the last word on the nudge is `nudged`."""
-        return self._last_of("nudged", "unnudged") == "nudged"
+        return self.last_of("nudged", "unnudged") == "nudged"
 
-    def _last_of(self, *keys: str) -> str | None:
+    def last_of(self, *keys: str) -> str | None:
         return next((entry.key for entry in reversed(self.keys) if entry.key in keys), None)
 
     @property
     def continuing(self) -> bool:
         """Whether it is to be told to go on, and its launcher is not told of it yet."""
-        return self._last_of("continued", "resumed") == "continued"
+        return self.last_of("continued", "resumed") == "continued"
 
     @property
     def claimed(self) -> bool:
@@ -197,6 +197,11 @@ def nobody_when_lost(record: Record, truth: Truth) -> str | None:
     return f"says that it is lost while its pane holds: {truth.occupant}"
 
 
+def not_said_before(record: Record, truth: Truth) -> str | None:
+    """Since it was last handed over."""
+    return None if record.last_of("lost", "resumed") != "lost" else "says a second time that it is lost"
+
+
 def only_ordinary_panes(record: Record, truth: Truth) -> str | None:
     return None if truth.kind == "ordinary" else f"closes the pane of a {truth.kind} run"
 
@@ -289,8 +294,13 @@ INVARIANTS: Mapping[str, tuple[tuple[str, Check], ...]] = {
         ("I5", pane_before_telling),
     ),
     "resumed": (("I1", message_before_resumed),),
-    "lost": (("I5", evidence_is_whole), ("I5", not_forked), ("I5", nobody_when_lost)),
-    "claim": (*UNDISPUTED, ("I5", nobody_when_lost), ("I5", only_ordinary_claims)),
+    "lost": (
+        ("I5", evidence_is_whole),
+        ("I5", not_forked),
+        ("I5", nobody_when_lost),
+        ("I7", not_said_before),
+    ),
+    "claim": (*UNDISPUTED, ("I5", nobody_when_lost), ("I5", only_ordinary_claims), ("I7", not_said_before)),
     "give up": (("I7", one_warning), ("I7", no_warning_after_the_last), ("I7", recorded_before_warned)),
 }
 

@@ -281,7 +281,8 @@ class Play:
             return "gone"
         options = AFTER_CLOSE if run.record.closed else PANES
         if run.was_restored:
-            options = AFTER_HANDING[max(int(run.lies_in.rpartition(".")[2]) - 2, 0) :]
+            terminals = AFTER_HANDING[max(int(run.lies_in.rpartition(".")[2]) - 2, 0) :]
+            options = tuple(option for terminal in terminals for option in terminal)
         return self.choose(f"pane {run.id}", options if self.faults else options[:-1])
 
     def terminal(self, run_id: str) -> str:
@@ -481,8 +482,13 @@ class Play:
         for name, values in wanted.items():
             if self._said(name, run) not in values and not (name == "result" and run.reported):
                 yield f"{name} is {self._said(name, run) or 'not known'}"
+        if act == "lost" and run.record.handed_in and self._is_where_it_was_told(run):
+            yield "its pane is the one in which its launcher was told of it"
         if "processes" in wanted and not run.heard:
             yield "nobody knows how far it had come at the look before"
+
+    def _is_where_it_was_told(self, run: Run) -> bool:
+        return self._said("pane", run) != "gone" and run.lies_in in run.record.told_in
 
     def _again(self, run: Run) -> str:
         """Why what was recovered before is not to be recovered again."""

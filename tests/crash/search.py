@@ -21,6 +21,7 @@ from crash.alphabet import (
     CUT,
     LOST,
     LOST_AGAIN,
+    LOST_AGAIN_IN_ITS_WORKTREE,
     MERGED,
     MERGED_IN_ITS_WORKTREE,
     TIRED,
@@ -212,9 +213,8 @@ def _as_if_for_the_first_time(run: Run, terminal: str) -> Run:
     is_said = terminal in record.told_in | record.handed_in or in_hand
     if run.kind != "worktree" or not record.handed_in or is_said:
         return run
-    last = max(place for place, entry in enumerate(record.keys) if entry.key == "resumed")
-    noted = tuple(entry for entry in record.keys[:last] if entry.key == "seen")
-    return replace(run, record=Record(keys=noted + record.keys[last + 1 :]))
+    noted = tuple(entry for entry in record.keys if entry.key == "seen")
+    return replace(run, record=Record(keys=noted + _since_it_was_handed_over(run).keys))
 
 
 def _due_before_telling(run: Run, chosen: Mapping[str, str]) -> str | None:
@@ -251,22 +251,42 @@ def _due(run: Run, chosen: Mapping[str, str]) -> str | None:
 
 def _must_be_called_lost(run: Run, before: Run, play: Play) -> None:
     """Where nobody holds it and no pane is left, its launcher resumes it, or a person is told, as the settings say."""
-    record, lost = before.record, play.settings.lost
+    record, lost = _since_it_was_handed_over(before), play.settings.lost
     if record.ended or record.closed or record.closing or record.has("lost") or before.ran_in is None:
         return
-    if lost is Beyond.OFF or record.has("unclosed"):
+    if lost is Beyond.OFF or record.has("unclosed") or record.has("warned") or record.has("continued"):
         return
     recovers = lost is Beyond.RECOVER and run.kind == "ordinary" and not play.truth(run).again
     if recovers and _is_agreed(play.truth(run, "claim")):
         if not run.record.told:
             raise BrokenInvariantError("I4", "it is lost and to be resumed, and its launcher is not told")
-    elif _is_agreed(play.truth(run, "lost")) and not run.record.has("lost"):
+    elif _is_agreed(play.truth(run, "lost")) and not _was_said_or_handed_over(run.record, before.record):
         raise BrokenInvariantError("I4", "it is lost, and is left alone")
 
 
+def _was_said_or_handed_over(record: Record, before: Record) -> bool:
+    """What was on its way came first."""
+    return (
+        record.last_of("lost", "resumed") == "lost"
+        or len(record.keys) > len(before.keys)
+        or record.queued > 0
+    )
+
+
+def _since_it_was_handed_over(run: Run) -> Record:
+    """A worktree run may be lost after that, once its launcher has taken it in."""
+    in_hand = run.record.queued or run.record.told > len(run.record.handed_in)
+    if run.kind != "worktree" or not run.record.handed_in or in_hand:
+        return run.record
+    last = max(place for place, entry in enumerate(run.record.keys) if entry.key == "resumed")
+    return Record(keys=run.record.keys[last + 1 :])
+
+
 def _is_agreed(truth: Truth) -> bool:
+    """What was not asked for stands as good."""
+    doubts = [doubt for doubt in truth.doubts if not doubt.endswith(" is not known")]
     held = truth.tracked or truth.reported or truth.forked or truth.at_work
-    return not (truth.doubts or held) and truth.occupant in {"nobody", "shell"}
+    return not (doubts or held) and truth.occupant in {"nobody", "shell"}
 
 
 GIVEN_UP = {
@@ -316,6 +336,22 @@ def one_lost_run(kind: str, lost: Beyond) -> Search:
         roots.append(State((claimed(runs[0]),), Memory()))
     settings = replace(evidence.SETTINGS, lost=lost)
     return Search(tuple(roots), alphabet=LOST, settings=settings, patience=LOST_LOOKS)
+
+
+def one_lost_worktree_run_again(resumed: Beyond) -> Search:
+    """It was handed over, once, or after it was lost before, or as often as is done at all; the pane in which that was is
+    still there, gone, or in another terminal.
+    """
+    run = Run("2a2b3c4d", "worktree")
+    memory = Memory({run.id: RunMemory(proofs=GIVEN_UP)})
+    often = tuple(range(9, 9 - MOST_TIMES + 1, -1))
+    once = handed(run, 2)
+    noted, *later = once.record.keys
+    lost_before = replace(once.record, keys=(noted, KeyEntry("lost", run.id), *later))
+    runs = (once, replace(once, record=lost_before), handed(run, *often, 2))
+    roots = tuple(State((one,), memory) for one in runs)
+    settings = replace(evidence.SETTINGS, resumed=resumed)
+    return Search(roots, alphabet=LOST_AGAIN_IN_ITS_WORKTREE, settings=settings, patience=LOST_LOOKS)
 
 
 def one_lost_resumed_run(resumed: Beyond, lost: Beyond) -> Search:
@@ -368,6 +404,7 @@ SEARCHES: Mapping[str, Callable[[], Search]] = {
         f"{what}, resumed: {resumed}": partial(make, resumed)
         for what, make in (
             ("a worktree run again", one_worktree_run_again),
+            ("a worktree run lost again", one_lost_worktree_run_again),
             ("a resumed run", one_resumed_run),
         )
         for resumed in (Beyond.WARN, Beyond.RECOVER)

@@ -473,6 +473,8 @@ class World:
             doubts.append("a line that may hold a key of it is torn")
         if needed == HOLDING and self.is_left(child):
             doubts.append("its terminal is there")
+        if needed == LEFT and any(spot.terminal in child.record.told_in for spot in self.spots):
+            doubts.append("the terminal in which its launcher was told of it is there")
         spots = self.on(child)
         occupant = spots[0].occupant if len(spots) == 1 else "two pi" if spots else "nobody"
         work = {spot.work for spot in spots} - {""}

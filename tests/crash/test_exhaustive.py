@@ -28,6 +28,8 @@ REACHED = {
     "a lost resumed run, resumed: warn, lost: recover": {Lost.SAID},
     "a lost resumed run, resumed: recover, lost: warn": {Lost.SAID},
     "a lost resumed run, resumed: recover, lost: recover": {Lost.SAID, Lost.CLAIMED, Restored.RESUMED},
+    "a worktree run lost again, resumed: warn": {Lost.SAID},
+    "a worktree run lost again, resumed: recover": {Lost.SAID},
     "a worktree run again, resumed: warn": {Stage.GIVEN_UP},
     "a worktree run again, resumed: recover": {Restored.TO_TELL, Restored.TOLD, Restored.RESUMED},
     "a resumed run, resumed: recover": {Nudge.SENT, Restored.CLOSING, Restored.TOLD, Restored.RESUMED},

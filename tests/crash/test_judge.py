@@ -92,6 +92,8 @@ WRONG = [
     ("I5", "tell", replace(CLOSING, closed=1), replace(GONE, reported=True)),
     ("I6", "close", CLOSING, replace(ORDINARY, occupant="person")),
     ("I6", "close", CLOSING, replace(ORDINARY, occupant="unknown")),
+    ("I7", "lost", with_keys("seen", "resumed", "lost"), GONE),
+    ("I7", "claim", with_keys("seen", "lost"), GONE),
     ("I7", "give up", CLOSING, ORDINARY),
     ("I7", "give up", replace(FAILED, warned=1), ORDINARY),
     ("I7", "give up", with_keys("gaveUp", ever_warned=True), ORDINARY),
@@ -123,6 +125,10 @@ def test_a_wrong_act_breaks_its_invariant(name, act, record, truth):
 def test_what_is_half_done_has_not_converged(record):
     with pytest.raises(BrokenInvariantError, match="I4"):
         has_converged(record, GONE)
+
+
+def test_a_worktree_run_that_was_handed_over_since_may_be_lost_again():
+    judge("lost", with_keys("seen", "lost", "resumed"), replace(GONE, kind="worktree"))
 
 
 def test_a_claim_has_converged_once_its_launcher_is_told_or_while_somebody_holds_the_run():

@@ -51,11 +51,21 @@ def no_fork_is_there(facts: Facts) -> Said:
 
 @condition("nobody was told of it before")
 def was_not_said(facts: Facts) -> Said:
+    """A worktree run that was handed over since may be lost again, as it may be stranded again."""
     if facts.keys.lost:
         return no("it was said that it is lost")
-    if facts.keys.dealt_with:
+    if facts.keys.warned_in and (not facts.is_worktree or why_left_to_a_person(facts)):
         return no("it was said that it is stranded")
     return no("a close that was taken back was told") if facts.keys.taken_back else YES
+
+
+@condition("no pane is the terminal in which somebody was told of it")
+def that_terminal_is_gone(facts: Facts) -> Said:
+    """Only a worktree run keeps its pane then. Whoever leaves the pi there, or moves the pane, has seen to it."""
+    if isinstance(facts.panes, Unknown):
+        return unknown(facts.panes)
+    there = [pane.id for pane in facts.panes if pane.terminal in facts.keys.dealt_with]
+    return no(f"pane {there[0]} is") if there else YES
 
 
 def pane_left(facts: Facts) -> Pane | None:
@@ -196,7 +206,7 @@ BY_FILES: Conditions = (
     was_seen_running,
     was_not_said,
 )
-BY_PANES: Conditions = (panes_are_listed, launcher_is_alone, one_pane_is_left)
+BY_PANES: Conditions = (panes_are_listed, launcher_is_alone, that_terminal_is_gone, one_pane_is_left)
 BY_PROCESSES: Conditions = (no_pi_is_left,)
 BY_WITNESSES: Conditions = (
     intercom_knows_no_pi,

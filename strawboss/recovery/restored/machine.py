@@ -103,7 +103,7 @@ def stands(keys: RunKeys, watched: str, found: str = "") -> str:
         return watched
     if keys.closing is not None:
         return State.CLOSING
-    if keys.claimed and not keys.resumed:
+    if keys.claimed:
         return State.CLAIMED
     return State.CONTINUED if keys.continued else watched
 

@@ -32,7 +32,8 @@ from recovery.given import (
     key,
 )
 
-from strawboss.recovery.evidence import Holders, Identity, Process, Resume, RunFiles, Transcript
+from strawboss.recovery.again import MOST_TIMES
+from strawboss.recovery.evidence import Holders, Identity, KeyEntry, Process, Resume, RunFiles, Transcript
 from strawboss.recovery.facts import NOT_ASKED, Facts, Standing
 from strawboss.recovery.lost import LOST, conditions
 from strawboss.recovery.lost.conditions import pane_left, what_is_left
@@ -161,10 +162,59 @@ def test_to_have_it_resumed_more_must_hold_than_to_call_it_lost(
     assert condition in conditions.TO_RESUME
 
 
+@pytest.mark.parametrize("told", [{}, {"terminal": "t2"}], ids=["nowhere", "in a terminal"])
 @pytest.mark.parametrize("name", ["lost", "resumed", "warned", "unclosed"])
-def test_what_a_person_was_told_is_not_said_again(name: str) -> None:
-    assert conditions.was_not_said(lost_facts(NOTED)).holds
-    assert not conditions.was_not_said(lost_facts(NOTED, key(name, terminal="t2"))).holds
+def test_what_a_person_or_its_launcher_was_told_is_not_said_again(name: str, told: dict[str, str]) -> None:
+    assert first_obstacle(lost_facts(NOTED), LOST.by_files) is None
+    assert first_obstacle(lost_facts(NOTED, key(name, **told)), LOST.by_files) is not None
+
+
+IN_T2 = key("resumed", terminal="t2")
+WARNED = key("warned", terminal="t3")
+ANYWAY, AGAIN = Settings(), Settings(resumed=Beyond.RECOVER)
+
+
+@pytest.mark.parametrize(
+    ("keys", "settings", "is_new"),
+    [
+        ((IN_T2,), ANYWAY, True),
+        ((IN_T2, key("lost")), ANYWAY, False),
+        ((key("lost"), IN_T2), ANYWAY, True),
+        ((IN_T2, WARNED), ANYWAY, False),
+        ((IN_T2, WARNED), AGAIN, True),
+        ((*(key("resumed", terminal=f"t{number}") for number in range(MOST_TIMES)), WARNED), AGAIN, False),
+    ],
+    ids=[
+        "told",
+        "lost since",
+        "lost before",
+        "warned",
+        "warned, and more is asked for",
+        "warned at the limit",
+    ],
+)
+def test_a_worktree_run_that_was_handed_over_may_be_lost_since(
+    keys: tuple[KeyEntry, ...], settings: Settings, is_new: bool
+) -> None:
+    given = lost_facts(NOTED, *keys, settings=settings, files=replace(FILES, worktree=WORKTREE))
+    assert conditions.was_not_said(given).holds is is_new
+
+
+@pytest.mark.parametrize(
+    ("panes", "answer"),
+    [
+        ((BOSS_PANE,), YES),
+        ((BOSS_PANE, replace(ANEW, terminal="t3")), YES),
+        ((BOSS_PANE, replace(ANEW, terminal="t2")), NO),
+        ((BOSS_PANE, replace(ANEW, terminal="t2", id="w9:p9")), NO),
+        (UNKNOWN, MAYBE),
+    ],
+    ids=["no pane", "another terminal", "a shell in it", "moved", "unknown"],
+)
+def test_the_terminal_in_which_its_launcher_was_told_of_it_is_no_new_stranding(
+    panes: Any, answer: Answer
+) -> None:
+    assert conditions.that_terminal_is_gone(lost_facts(NOTED, IN_T2, panes=panes)).answer is answer
 
 
 def test_a_session_file_that_grows_is_held_by_somebody() -> None:

@@ -208,6 +208,41 @@ def test_no_setting_is_named_where_none_would_have_had_it_handed_over(
     assert ("was not handed over: " in desk.warnings()[0]) is (lost is Beyond.RECOVER)
 
 
+def told_in(*terminals: str) -> dict[str, Any]:
+    """A worktree run whose launcher was told of it in those terminals."""
+    return {
+        "files": {RUN: replace(FILES, worktree=WORKTREE)},
+        "transcript": Transcript(
+            (NOTED, *(key("resumed", terminal=one) for one in terminals)), told=(RUN,) * len(terminals)
+        ),
+    }
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings(lost=Beyond.RECOVER, resumed=Beyond.RECOVER)])
+def test_a_worktree_run_that_was_told_of_and_is_lost_since_gets_one_warning_for_each_time(
+    settings: Settings,
+) -> None:
+    desk = forgotten(**told_in("t2"), settings=settings)
+    for _ in range(3):
+        desk.look_times(TO_PROVE + 2)
+        desk.restart()
+    assert desk.effects() == ["lost", "Notify"]
+    assert "Go on with run" in desk.warnings()[0]
+    told = (key("resumed", terminal="t3"), RUN)
+    desk.transcript = replace(
+        desk.transcript, keys=(*desk.transcript.keys, told[0]), told=(*desk.transcript.told, told[1])
+    )
+    desk.look_times(TO_PROVE + 2)
+    assert desk.effects() == ["lost", "Notify"] * 2
+
+
+def test_the_shell_that_is_left_where_its_launcher_was_told_of_it_is_the_end_of_that_stranding() -> None:
+    left = replace(NOTED_PANE, terminal="t2")
+    desk = forgotten(**told_in("t2"), panes=(BOSS_PANE, left), processes={PANE: (SHELL,)})
+    desk.look_times(TO_PROVE + 5)
+    assert desk.effects() == []
+
+
 # -- what may be left of it ----------------------------------------------------------------------------------------
 
 
