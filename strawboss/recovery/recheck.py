@@ -39,24 +39,29 @@ def look_again(known: Known, run: str) -> Generator[Command, Any, Facts | Verdic
     registry: Registry | Unknown = yield ReadRegistry()
     if isinstance(registry, Unknown):
         return REGISTRY_READABLE.unknown(registry)
-    transcript: Transcript | Unknown = yield ReadTranscript()
-    if isinstance(transcript, Unknown):
-        return TRANSCRIPT_READABLE.unknown(transcript)
-    if transcript.may_hold_torn_key_of(run):
-        return KEYS_READABLE.unknown(TORN_KEY)
     runs: Runs | Unknown = yield ReadRuns()
     newest = replace(
         facts,
         before=facts.standing,
         tracked=run in registry,
-        transcript=transcript,
         activity=runs if isinstance(runs, Unknown) else runs.get(run, NO_ACTIVITY),
         files=(yield ReadRun(run)),
         roster=(yield ListSessions()),
         panes=(yield ListPanes()),
         processes=NOT_ASKED,
     )
-    return (yield from with_witnesses((yield from with_processes(newest))))
+    newest = yield from with_witnesses((yield from with_processes(newest)))
+    return (yield from _with_transcript(newest))
+
+
+def _with_transcript(facts: Facts) -> Generator[Command, Any, Facts | Verdict]:
+    """The last thing that is read: a result that lands while the others are asked is seen. Only new bytes are read."""
+    transcript: Transcript | Unknown = yield ReadTranscript()
+    if isinstance(transcript, Unknown):
+        return TRANSCRIPT_READABLE.unknown(transcript)
+    if transcript.may_hold_torn_key_of(facts.run):
+        return KEYS_READABLE.unknown(TORN_KEY)
+    return replace(facts, transcript=transcript)
 
 
 def with_processes(facts: Facts) -> Generator[Command, Any, Facts]:

@@ -46,7 +46,7 @@ from crash.states import NOW, Choices, CoveredError, Run, State, rebased
 
 from strawboss.recovery import commands as c
 from strawboss.recovery.again import MOST_TIMES
-from strawboss.recovery.commands import Command, Outcome, Result, SessionState
+from strawboss.recovery.commands import Command, Outcome, Read, Result, SessionState
 from strawboss.recovery.evidence import Holders, KeyEntry, Pane, Process, Resume, RunFiles, Transcript
 from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
@@ -79,7 +79,8 @@ class Activities(Mapping[str, Any]):
 class Play:
     """One look of one history: answers the core's commands by choice, judges what it does.
 
-    `chosen`: what was chosen so far; `moved`: what was chosen before it moved, within this look. `faults`: whether
+    `chosen`: what was chosen so far; `moved`: what was chosen before it moved, within this look. `awaiting`: the run whose
+    key is written and whose act has not left, where nothing else has moved: a result may land before any read. `faults`: whether
     effects may fail and the world may change within the look.
     `acting`: evidence with which this state's paths began to act, None: every path is followed to its end.
     `kills`: the states in which a kill would leave the world, each with the number of commands before it.
@@ -94,6 +95,7 @@ class Play:
     acting: dict[object, dict[str, str]] | None = None
     acted: bool = False
     moved: dict[str, str] = field(default_factory=dict)
+    awaiting: str = ""
     runs: dict[str, Run] = field(default_factory=dict)
     script: list[tuple[Command, Any]] = field(default_factory=list)
     kills: list[tuple[State, int]] = field(default_factory=list)
@@ -115,6 +117,7 @@ class Play:
                 raise BrokenInvariantError("no look breaks", repr(error)) from error
             is_no_typing(command)
             self.script.append((command, None))
+            self._result_may_land(command)
             answer = ANSWERS[type(command)](self, command)
             self.script[-1] = (command, answer)
 
@@ -384,11 +387,21 @@ class Play:
         if len(options) == 1 or self._has_moved_before(key, run):
             return
         what = self.choices.choose(f"moves {run}", self._allowed(f"moves {run}", options))
+        if what == "nothing" and "result" in self._allowed(f"moves {run}", options):
+            self.awaiting = run
         if what != "nothing":
             self.moved[names[what]] = self.chosen.pop(names[what])
         if what == "pane":
             self.chosen.pop(f"terminal {run}", None)
             self.chosen.pop(f"processes {run}", None)
+
+    def _result_may_land(self, command: Command) -> None:
+        """Before whatever is read between a key and its act; what moves while the key is written is `_world_moves`."""
+        run = self.runs.get(self.awaiting)
+        if run is None or not isinstance(command, Read):
+            self.awaiting = ""
+        elif self.choices.choose(f"lands {run.id}", ("not yet", "now")) == "now":
+            self.runs[run.id], self.awaiting = replace(run, reported=True), ""
 
     def _has_moved_before(self, key: str, run: str) -> bool:
         """Which evidence the act was begun with is the same to what moves then (`acting`)."""

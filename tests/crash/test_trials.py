@@ -12,6 +12,7 @@ CATCHES = {
     "give-up not recorded": "I7",
     "fold order reversed": "I4",
     "the roster asked before the key": "I5",
+    "the other witnesses asked after the launcher's file": "I5",
     "key after the word: stranded again": "I7",
     "recovered again before anybody asked for it": "I5",
     "recovered again once too often": "I5",

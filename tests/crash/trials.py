@@ -26,6 +26,16 @@ SEND = """\
     assert early is not None
     yield SendIntercom(early.id, early.epoch, _request(known, run))
 """
+TRANSCRIPT_LAST = """\
+    newest = yield from with_witnesses((yield from with_processes(newest)))
+    return (yield from _with_transcript(newest))
+"""
+TRANSCRIPT_FIRST = """\
+    newest = yield from _with_transcript(newest)
+    if isinstance(newest, Verdict):
+        return newest
+    return (yield from with_witnesses((yield from with_processes(newest))))
+"""
 ROSTER_NOW = "        roster=(yield ListSessions()),\n"
 KEY_OF_WARNING = "    if not (yield from write_key(known, WARNED, run, **place, **noted, why=why)):\n"
 WARNING = """\
@@ -70,6 +80,9 @@ TRIALS: Mapping[str, Trial] = {
         "recovery/keys.py", "    for entry in entries:\n", "    for entry in reversed(tuple(entries)):\n"
     ),
     "the roster asked before the key": Trial("recovery/recheck.py", ROSTER_NOW, ""),
+    "the other witnesses asked after the launcher's file": Trial(
+        "recovery/recheck.py", TRANSCRIPT_LAST, TRANSCRIPT_FIRST
+    ),
     "key after the word: stranded again": Trial(
         "recovery/again.py", KEY_OF_WARNING, WARNING + KEY_OF_WARNING, AGAIN_BY_DEFAULT
     ),
