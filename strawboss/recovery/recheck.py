@@ -39,13 +39,14 @@ def look_again(known: Known, run: str) -> Generator[Command, Any, Facts | Verdic
     registry: Registry | Unknown = yield ReadRegistry()
     if isinstance(registry, Unknown):
         return REGISTRY_READABLE.unknown(registry)
+    files = yield ReadRun(run)
     runs: Runs | Unknown = yield ReadRuns()
     newest = replace(
         facts,
         before=facts.standing,
         tracked=run in registry,
         activity=runs if isinstance(runs, Unknown) else runs.get(run, NO_ACTIVITY),
-        files=(yield ReadRun(run)),
+        files=files,
         roster=(yield ListSessions()),
         panes=(yield ListPanes()),
         processes=NOT_ASKED,

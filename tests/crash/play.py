@@ -80,8 +80,8 @@ class Play:
     """One look of one history: answers the core's commands by choice, judges what it does.
 
     `chosen`: what was chosen so far; `moved`: what was chosen before it moved, within this look. `awaiting`: the run whose
-    key is written and whose act has not left, where nothing else has moved: a result may land before any read. `faults`: whether
-    effects may fail and the world may change within the look.
+    key is written and whose act has not left, where nothing else has moved: a result may land before any read.
+    `faults`: whether effects may fail and the world may change within the look.
     `acting`: evidence with which this state's paths began to act, None: every path is followed to its end.
     `kills`: the states in which a kill would leave the world, each with the number of commands before it.
     """

@@ -65,7 +65,7 @@ def test_the_whole_conversation_in_order_of_cost_and_the_key_before_the_message(
     first = looked(1, Memory()).ends()
     second = looked(2, first.memory)
     second.asks(lambda command: isinstance(command, WriteKey) and command.key == "nudged", True)
-    second.asks(ReadRegistry(), frozenset()).asks(ReadRuns(), {RUN: WAITING}).asks(ReadRun(RUN), FILES)
+    second.asks(ReadRegistry(), frozenset()).asks(ReadRun(RUN), FILES).asks(ReadRuns(), {RUN: WAITING})
     second.asks(ListSessions(), (BOSS_PEER, PEER)).asks(ListPanes(), (BOSS_PANE, RUNNING))
     second.asks(ProcessInfo(RUNNING.id), (BASH, PI)).asks(ReadTail(FILE), ENDED).asks(FindForks(FILE), ())
     second.asks(ReadTranscript(), Transcript((SEEN,)))  # last: a result may have landed meanwhile

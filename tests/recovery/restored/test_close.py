@@ -86,8 +86,8 @@ def test_the_whole_conversation_with_every_key_before_its_effect() -> None:
         looked(2, first.memory)
         .asks(writes("closing"), True)
         .asks(ReadRegistry(), frozenset())  # all of it once more, right before the close
-        .asks(ReadRuns(), {RUN: active})
         .asks(ReadRun(RUN), FILES)
+        .asks(ReadRuns(), {RUN: active})
         .asks(ListSessions(), (BOSS_PEER, PEER))
         .asks(ListPanes(), (BOSS_PANE, RESTORED))
         .asks(ProcessInfo(PANE), (PI,))
