@@ -109,8 +109,9 @@ def replay(
 ) -> int:
     """Run recorded looks again and say what is done and why.
 
-    LOOKS are a tape, an incident, the directory of a recorded moment (one look; it may be given several times), or a
-    case that ends in .json. The effects on a tape are as they were; all others are played, never carried out.
+    LOOKS are a tape, an incident, the directory of a recorded moment (one look; it may be given several times), a folder
+    of moments (in the order of their names, the last one twice), or a case that ends in .json. The effects on a tape are
+    as they were; all others are played, never carried out.
     """
     looks = opened(moments, launcher, platform)
     if diff:

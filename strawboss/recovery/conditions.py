@@ -201,35 +201,6 @@ def session_is_idle(facts: Facts) -> Said:
     return YES if is_idle(facts.peer.status) else no(f"it says {facts.peer.status}")
 
 
-# -- witnesses: whoever knows the child and has something to say must agree, at both looks and right before an act ---
-
-
-@condition("its session file can be read")
-def session_file_is_readable(facts: Facts) -> Said:
-    return unknown(facts.tail) if isinstance(facts.tail, Unknown) else YES
-
-
-@condition("no newer session file goes on from it")
-def is_not_forked(facts: Facts) -> Said:
-    """A fork moves the live session to a new file whose header names the old one, which then looks abandoned."""
-    if isinstance(facts.forks, Unknown):
-        return unknown(facts.forks)
-    return unknown("a newer session file names it as its parent") if facts.forks else YES
-
-
-@condition("pi-intercom knows its session in no other place")
-def is_nowhere_else(facts: Facts) -> Said:
-    """Whoever is connected as its session works with it, in whatever terminal."""
-    roster, tail = facts.roster, facts.tail
-    if isinstance(roster, Unknown):
-        return YES if roster.absent or facts.is_worktree else unknown(roster)
-    if isinstance(tail, Unknown):
-        return YES if facts.is_worktree else unknown(tail)
-    there = facts.peers_there
-    elsewhere = [peer for peer in roster if peer.id == tail.session_id and peer not in there]
-    return unknown(f"process {elsewhere[0].pid} is on it too") if elsewhere else YES
-
-
 @condition("nobody was told of it there before")
 def is_a_new_stranding(facts: Facts) -> Said:
     """A new terminal is a new stranding, and the keys carry the terminals that were dealt with; one warning is enough."""
@@ -244,18 +215,3 @@ def is_a_new_stranding(facts: Facts) -> Said:
     if terminal in keys.warned_in or (keys.warned_in and why_left_to_a_person(facts)):
         return no("a person was warned of it")
     return YES
-
-
-@condition("nothing of it has moved since the look before")
-def stands_still(facts: Facts) -> Said:
-    """Whatever a status says, a child whose files grow is at work. In a worktree nothing is closed, so nothing need be
-    read there.
-    """
-    before, now = facts.before, facts.standing
-    if now is None:
-        return YES if facts.is_worktree else session_file_is_readable.judge(facts)
-    if before is None:
-        return YES
-    if before.step != now.step:
-        return no("its session file has a new step")
-    return YES if before.active_at == now.active_at else no("its activity file was written again")

@@ -43,7 +43,7 @@ def explain(launcher: Launcher, settings: Settings, run: str) -> Generator[Comma
         for readable, evidence in ((REGISTRY_READABLE, registry), (TRANSCRIPT_READABLE, transcript))
         if isinstance(evidence, Unknown)
     ]
-    turn = turn_of(facts.tail, settings, facts.activity, restored=restore_happened(facts).holds)
+    turn = turn_of(facts.tail, facts.forks, settings, facts.activity, restored=restore_happened(facts).holds)
     machines = tuple(
         (machine.called(facts), (*world, *(one(facts) for one in machine.conditions))) for machine in MACHINES
     )

@@ -62,6 +62,7 @@ class Facts:
     holders: Holders | Unknown = NOT_ASKED
     pi: Identity | Unknown | None = NOT_ASKED  # what the pid of the pi that ran it means now
     before: Standing | None = None  # what its witnesses said at the look before
+    was_connected: bool = False  # pi-intercom has known it, at this or an earlier look
     ran_in: str | None = None  # a terminal this process saw it run in, though that could not be noted
     handed_over: bool = False  # this look saw it run in another terminal than noted before
 
@@ -165,6 +166,15 @@ class Facts:
         steps = steps_of(self.tail.entries, self.settings.turn_starting_types)
         active_at = None if isinstance(self.activity, Unknown) else self.activity.updated_at
         return Standing(steps[-1].id if steps else "", active_at)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether pi-intercom knows it: in its pane, or by the session that its file names."""
+        if isinstance(self.roster, Unknown) or self.script is None:
+            return False
+        session = None if isinstance(self.tail, Unknown) else self.tail.session_id
+        known = any(peer.id == session or peer.pane == self.script.surface for peer in self.roster)
+        return known or bool(self.peers_there)
 
     @property
     def peers_there(self) -> tuple[Peer, ...]:

@@ -145,6 +145,7 @@ def _gather(known: Known, runs: Iterable[str], registry: Registry, transcript: T
             keys.get(run, NOTHING),
             ran_in=known.runs[run].noting.ran_in,
             before=known.runs[run].standing,
+            was_connected=known.runs[run].was_connected,
         )
         known.facts[run] = facts
         known.runs[run] = _recognized(known.runs[run], facts)
@@ -294,7 +295,14 @@ def _judge(known: Known, run: str, *, asked: bool) -> None:
     machine = machine_to_name(known.facts[run], known.runs[run], asked=asked)
     obstacle = known.runs[run].proof(machine.name).obstacle
     facts = known.facts[run]
-    known.remember(run, machine=machine.called(facts), obstacle=obstacle, standing=facts.standing)
+    connected = facts.was_connected or facts.is_connected
+    known.remember(
+        run,
+        machine=machine.called(facts),
+        obstacle=obstacle,
+        standing=facts.standing,
+        was_connected=connected,
+    )
 
 
 def _judge_by(known: Known, run: str, machine: Machine, *, asked: bool) -> None:

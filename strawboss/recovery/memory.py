@@ -36,9 +36,9 @@ NOTHING_HANDED = Handing()
 class RunMemory:
     """One run since the session start.
 
-    `proofs`: where each machine stands, by its name. `standing`: what the last look heard, if it asked. `settled`: the
-    condition that rules the run out until the next session start. `machine`, `obstacle`: the machine that a report names,
-    and what stood in its way.
+    `proofs`: where each machine stands, by its name. `standing`: what the last look heard, if it asked. `was_connected`:
+    whether pi-intercom knew it at any look. `settled`: the condition that rules the run out until the next session start.
+    `machine`, `obstacle`: the machine that a report names, and what stood in its way.
     """
 
     name: str = ""
@@ -47,6 +47,7 @@ class RunMemory:
     noting: Noting = NOT_NOTED
     handing: Handing = NOTHING_HANDED
     standing: Standing | None = None
+    was_connected: bool = False
     settled: Verdict | None = None
     machine: str = ""
     obstacle: Verdict | None = None

@@ -44,6 +44,7 @@ def look_again(known: Known, run: str) -> Generator[Command, Any, Facts | Verdic
     newest = replace(
         facts,
         before=facts.standing,
+        was_connected=facts.was_connected or facts.is_connected,
         tracked=run in registry,
         activity=runs if isinstance(runs, Unknown) else runs.get(run, NO_ACTIVITY),
         files=files,

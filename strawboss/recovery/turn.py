@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from strawboss.recovery.evidence import Activity, Entry, Tail
+from strawboss.recovery.evidence import Activity, Entry, Forks, Tail
 from strawboss.recovery.settings import Settings
 from strawboss.recovery.verdict import Named, Unknown, Verdict
 
@@ -39,11 +39,20 @@ class Turn:
 
 
 def turn_of(
-    tail: Tail | Unknown, settings: Settings, activity: Activity | Unknown, *, restored: bool
+    tail: Tail | Unknown,
+    forks: Forks | Unknown,
+    settings: Settings,
+    activity: Activity | Unknown,
+    *,
+    restored: bool,
 ) -> Turn:
     """How the turn stands. `restored`: a restore is proven, so an abort may be the restart's own."""
     if isinstance(tail, Unknown):
         return Turn(WAS_CUT.unknown(tail))
+    if isinstance(forks, Unknown):
+        return Turn(WAS_CUT.unknown(forks))
+    if forks:
+        return Turn(WAS_CUT.unknown("a newer session file names its own as its parent: it went on there"))
     if tail.torn:
         return Turn(WAS_CUT.unknown("the last line of its session file cannot be read"))
     steps = steps_of(tail.entries, settings.turn_starting_types)

@@ -7,13 +7,13 @@ from itertools import chain
 from pathlib import Path
 
 from strawboss.tape.cases import open_fixture
-from strawboss.tape.moment import open_recording
+from strawboss.tape.moment import is_moment, open_recording
 from strawboss.tape.reader import read_session, read_tape
 from strawboss.tape.recorded_look import Evidence, NotARecordingError
 from strawboss.tape.shelf import segments_of
 
 BEGINNING = b'{"format":'
-KINDS = "a moment's directory, a tape, an incident, or a case that ends in .json"
+KINDS = "a moment's directory or a folder of them, a tape, an incident, or a case that ends in .json"
 
 
 def open_looks(path: Path, launcher: str | None = None, platform: str | None = None) -> Iterator[Evidence]:
@@ -35,7 +35,7 @@ def _open(path: Path, launcher: str | None, platform: str | None) -> Iterator[Ev
     if path.is_dir():
         if segments_of(path):
             return iter(read_session(path))
-        return iter([open_recording(path, launcher, platform or "linux")])
+        return iter(_moments(path, launcher, platform or "linux"))
     if _begins_as_a_tape(path):
         return iter(read_tape(path))
     if path.suffix == ".json":
@@ -43,6 +43,14 @@ def _open(path: Path, launcher: str | None, platform: str | None) -> Iterator[Ev
     if path.exists():
         raise NotARecordingError(f"{path}: holds no looks; give {KINDS}")
     raise NotARecordingError(f"{path}: no such directory or file; give {KINDS}")
+
+
+def _moments(directory: Path, launcher: str | None, platform: str) -> list[Evidence]:
+    """One moment, or a folder of them, in the order of their names. The last one stands: a proof needs it twice."""
+    inside = sorted(path for path in directory.iterdir() if is_moment(path))
+    if is_moment(directory) or not inside:
+        return [open_recording(directory, launcher, platform)]
+    return [open_recording(moment, launcher, platform) for moment in (*inside, inside[-1])]
 
 
 def _begins_as_a_tape(path: Path) -> bool:

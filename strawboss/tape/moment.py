@@ -183,10 +183,14 @@ def open_recording(directory: Path, launcher: str | None, platform: str) -> Reco
         )
     if not directory.is_dir():
         raise NotARecordingError(f"{directory}: no such directory")
-    if not any((directory / mark).exists() for mark in MARKS):
+    if not is_moment(directory):
         raise NotARecordingError(f"{directory}: not a recording; it holds none of {', '.join(MARKS)}")
     folder = choose_launcher(directory, launcher)
     return _as_launcher(directory, folder, platform)
+
+
+def is_moment(directory: Path) -> bool:
+    return any((directory / mark).exists() for mark in MARKS)
 
 
 def choose_launcher(directory: Path, wanted: str | None) -> Path:

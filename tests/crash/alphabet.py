@@ -18,8 +18,10 @@ NO_PANE = ("gone", "shell new", "shell last")
 AFTER_HANDING = (("plain new", "shell new"), ("plain newer",), ("shell last",), ("gone", "unknown"))
 AFTER_CLOSE = ("gone", "shell last", "unknown")
 ACTIVITIES = ("waiting", "active", "starting", "done")
-# `busy`: it is at work, whatever herdr's status says. `elsewhere`: the roster knows it in another pane.
-ROSTER = ("idle", "busy", "absent", "elsewhere")
+# `busy`: it is at work, whatever herdr's status says. `elsewhere`: the roster knows it in another pane. `silent`: no broker
+# runs, so that nobody can have known it, unless one did before.
+ROSTER = ("idle", "busy", "absent", "elsewhere", "silent")
+AGREES = frozenset({"idle", "absent", "silent"})
 # `stopped`: a call without a result in a reply that ended with the word `stop`.
 TAILS = ("cut", "ended", "stopped")
 CUT = frozenset({"cut", "stopped"})
@@ -61,7 +63,7 @@ UNHELD: Alphabet = {
 }
 WANTED: Mapping[str, Alphabet] = {
     "ask": {**STRANDED, "activity": ("waiting",), "roster": ("idle",), "tail": TAILS},
-    "close": {**STRANDED, "roster": ("idle", "absent"), "tail": TAILS},
+    "close": {**STRANDED, "roster": ("idle", "absent", "silent"), "tail": TAILS},
     "continue": {**STRANDED, "roster": ("idle",), "tail": tuple(CUT)},
     "lost": {**UNHELD, "holders": ("nobody", "silent")},
     "claim": {**UNHELD, "tail": TAILS, "pane": NO_PANE},
@@ -70,9 +72,10 @@ WANTED: Mapping[str, Alphabet] = {
 
 # What three looks merge, because the core is told the same or the world is left the same: phases that are not `waiting`,
 # a torn transcript with an unreadable one, a session that cannot be asked with one that compacts, a second restore with
-# the first, a fork that cannot be ruled out with one that is found, a key refused with a key lost, an attempt of which
-# only the reply is missing with one that was lost, a reply that was cut with one that was cut though it says `stop`. What
-# moves within a look moves to anything all the same.
+# the first, a fork that cannot be ruled out with one that is found, a broker that has gone (two looks tell what it knew)
+# with one that cannot be asked, a key refused with a key lost, an attempt of which only the reply is missing with one that
+# was lost, a reply that was cut with one that was cut though it says `stop`. What moves within a look moves to anything
+# all the same.
 MERGED: Alphabet = {
     "activity": ("waiting", "active", "unknown"),
     "roster": ("idle", "busy", "absent", "unknown"),
@@ -132,7 +135,7 @@ AGAIN_IN_ITS_WORKTREE: Alphabet = {
 }
 # The check on that follows every path of two looks to its end; what moves within a look is left to three looks.
 UNMERGED: Alphabet = {
-    "roster": ("idle", "busy", "absent", "unknown"),
+    "roster": ("idle", "busy", "absent", "silent", "unknown"),
     "tail": ("cut", "ended", GROWN, "unknown"),
     "moves": ("nothing",),
 }

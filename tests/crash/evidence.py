@@ -30,6 +30,7 @@ WALL = 1_760_000_000.0
 KINDS = ("ordinary", "worktree", "persistent")
 LAST_EVENT = {"waiting": "agent_end", "done": "session_shutdown"}
 UNREADABLE = Unknown("cannot be read")
+NO_BROKER = Unknown("no broker runs", absent=True)
 
 
 def clock(seconds: float, *, wall: float | None = None) -> Clock:

@@ -17,6 +17,7 @@ from crash.alphabet import (
     ACTIVITIES,
     AFTER_CLOSE,
     AFTER_HANDING,
+    AGREES,
     CHAINS,
     GROWN,
     HOLDERS,
@@ -137,7 +138,8 @@ class Play:
         proofs = memory.runs[run.id].proofs.values() if run.id in memory.runs else ()
         found = any(proof.state == Stage.FOUND_ONCE for proof in proofs)
         heard = found and self._said("tail", run) not in {None, "unknown"}
-        return replace(run, heard=heard, record=run.record.at_look_start())
+        agreed = self._said("roster", run) in {None, *AGREES}
+        return replace(run, heard=heard and agreed, record=run.record.at_look_start())
 
     def _queue_moves(self, run: Run) -> Run:
         """Between two looks a queued message is taken or dropped, or the session is still busy."""
@@ -263,6 +265,9 @@ class Play:
             status = self.known(f"roster {run.id}", *ROSTER)
             if status == "unknown":
                 return evidence.UNREADABLE
+            if status == "silent":
+                return evidence.NO_BROKER
+            self.runs[run.id] = replace(run, connected=run.connected or status in {"idle", "busy"})
             if status == "elsewhere":
                 peers.append(evidence.child_peer(run.id, "w9:p9", resumes=run.resumes))
             elif status != "absent":
@@ -498,7 +503,9 @@ class Play:
         if act == "lost" and run.record.handed_in and self._is_where_it_was_told(run):
             yield "its pane is the one in which its launcher was told of it"
         if "processes" in wanted and not run.heard:
-            yield "nobody knows how far it had come at the look before"
+            yield "nobody knows how far it had come at the look before, or somebody said otherwise"
+        if "processes" in wanted and run.connected and self._said("roster", run) == "silent":
+            yield "a broker that knew it is gone"
 
     def _is_where_it_was_told(self, run: Run) -> bool:
         return self._said("pane", run) != "gone" and run.lies_in in run.record.told_in

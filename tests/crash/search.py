@@ -244,7 +244,7 @@ def _due(run: Run, chosen: Mapping[str, str]) -> str | None:
         return "asked" if idle else None
     noted = any(entry.key == "seen" and entry.data.get("terminal") == run.ran_in for entry in run.record.keys)
     if noted and pane in {"plain new", "plain newer"}:
-        works = run.kind == "ordinary" and chosen.get(f"roster {run.id}", "idle") == "busy"
+        works = chosen.get(f"roster {run.id}", "idle") == "busy"
         return None if works else "told"
     return "told" if run.record.closed or run.record.has("continued") else None
 

@@ -28,7 +28,8 @@ class Run:
     """One run in the world. `ran_in`: the terminal in which a look last saw its launch script run. `lies_in`: the one in
     which its pane was last listed, where that tells one stranding from the next.
 
-    `heard`: whether the look before found it and heard how far its session file had come. `resumes`: the run whose session
+    `heard`: whether the look before found it, heard how far its session file had come, and nobody said otherwise.
+    `connected`: whether pi-intercom has known it while this process lives. `resumes`: the run whose session
     file it goes on with, `generation`: how often that file has been resumed; `past`: it is that run, and all is said of it.
     """
 
@@ -40,6 +41,7 @@ class Run:
     ran_in: str | None = None
     reported: bool = False
     heard: bool = False
+    connected: bool = False
     lies_in: str = ""
     record: Record = field(default_factory=Record)
 
@@ -74,7 +76,7 @@ class Run:
         noted = [str(entry.data["terminal"]) for entry in record.keys if entry.key == "seen"]
         if launcher and record.queued:
             record = replace(record, queued=0)
-        return replace(self, ran_in=noted[-1] if noted else None, heard=False, record=record)
+        return replace(self, ran_in=noted[-1] if noted else None, heard=False, connected=False, record=record)
 
     def key(self) -> object:
         record = self.record
@@ -89,6 +91,7 @@ class Run:
             lies_in,
             self.reported,
             self.heard,
+            self.connected,
             keys,
             replace(record, keys=()),
         )
@@ -122,6 +125,7 @@ def _memory_key(memory: RunMemory | None, looks: int) -> object:
         noting.noted,
         noting.ran_in,
         memory.standing if _may_be_found(memory) else None,
+        memory.was_connected,
         handing.maybe_put,
         handing.handover is None,  # what it says is only said
         memory.settled is None,

@@ -36,6 +36,8 @@ TRANSCRIPT_FIRST = """\
         return newest
     return (yield from with_witnesses((yield from with_processes(newest))))
 """
+IN_FULL = ("one ordinary run, two looks in full",)
+IN_A_WORKTREE = ("one worktree run, three looks",)
 ROSTER_NOW = "        roster=(yield ListSessions()),\n"
 KEY_OF_WARNING = "    if not (yield from write_key(known, WARNED, run, **place, **noted, why=why)):\n"
 WARNING = """\
@@ -80,6 +82,21 @@ TRIALS: Mapping[str, Trial] = {
         "recovery/keys.py", "    for entry in entries:\n", "    for entry in reversed(tuple(entries)):\n"
     ),
     "the roster asked before the key": Trial("recovery/recheck.py", ROSTER_NOW, ""),
+    "a busy roster holds back no word of a worktree child": Trial(
+        "recovery/witnesses.py",
+        "    return YES if is_idle(there[0].status) else no(",
+        "    return YES if facts.is_worktree or is_idle(there[0].status) else no(",
+        IN_A_WORKTREE,
+    ),
+    "a witness who could be asked at one of the two looks has agreed at both": Trial(
+        "recovery/restored/conditions.py",
+        '("unasked", facts.roster)',
+        '("unread", facts.tail)',
+        IN_A_WORKTREE,
+    ),
+    "a broker that knew the child and is gone never knew it": Trial(
+        "recovery/witnesses.py", "if facts.was_connected else YES", "if False else YES", IN_FULL
+    ),
     "the other witnesses asked after the launcher's file": Trial(
         "recovery/recheck.py", TRANSCRIPT_LAST, TRANSCRIPT_FIRST
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,21 +22,15 @@ from recovery.given import (
     SCRIPT,
     SCRIPT_PATH,
     UNKNOWN,
-    WAITING,
-    WORKTREE,
-    assistant,
     facts,
     key,
-    tail,
-    user,
     with_script,
 )
 
 from strawboss.recovery import conditions as c
 from strawboss.recovery import facts as f
 from strawboss.recovery.evidence import Policy, Process, RunFiles, Transcript
-from strawboss.recovery.facts import Facts
-from strawboss.recovery.verdict import Answer, Unknown, Verdict
+from strawboss.recovery.verdict import Answer, Verdict
 
 YES, NO, MAYBE = Answer.YES, Answer.NO, Answer.UNKNOWN
 
@@ -282,68 +275,3 @@ def test_a_run_without_a_script_has_no_name() -> None:
 def test_a_process_more_never_hides_the_script(others: list[Process]) -> None:
     verdict: Verdict = c.runs_its_script(facts(processes=(*others, BASH)))
     assert verdict.holds
-
-
-# -- witnesses ---------------------------------------------------------------------------------------------------
-
-MOVED = tail(user(), assistant("stop"), user())
-
-
-def stood(**changes: Any) -> Facts:
-    """Facts of a look, with what the look before heard of the same child."""
-    return facts(before=facts().standing, **changes)
-
-
-def test_a_child_of_which_nothing_moved_between_two_looks_stands_still() -> None:
-    assert c.stands_still(facts()).answer is YES  # there is nothing to compare with yet
-    assert c.stands_still(stood()).answer is YES
-
-
-@pytest.mark.parametrize(
-    "moved",
-    [
-        {"tail": MOVED},
-        {"activity": replace(WAITING, updated_at=WAITING.updated_at + 1)},
-        {"activity": UNKNOWN},
-    ],
-)
-def test_a_child_whose_files_grow_is_at_work_whatever_a_status_says(moved: dict[str, Any]) -> None:
-    assert c.stands_still(stood(**moved)).answer is NO
-
-
-def test_a_child_whose_session_file_cannot_be_read_may_have_moved() -> None:
-    assert c.stands_still(stood(tail=UNKNOWN)).answer is MAYBE
-    assert c.session_file_is_readable(stood(tail=UNKNOWN)).answer is MAYBE
-    assert c.session_file_is_readable(facts()).answer is YES
-
-
-def test_a_newer_file_that_goes_on_from_it_makes_its_end_unknown() -> None:
-    assert c.is_not_forked(facts()).answer is YES
-    assert c.is_not_forked(facts(forks=("/s/newer.jsonl",))).answer is MAYBE
-    assert c.is_not_forked(facts(forks=UNKNOWN)).answer is MAYBE
-
-
-@pytest.mark.parametrize(
-    ("changes", "answer"),
-    [
-        ({}, YES),
-        ({"roster": (BOSS_PEER, replace(PEER, id="another", pane="w1:p9", pid=99))}, YES),
-        (
-            {"roster": (BOSS_PEER, PEER, replace(PEER, pane=None, pid=99))},
-            MAYBE,
-        ),  # in a terminal outside herdr
-        ({"roster": (BOSS_PEER, replace(PEER, pane="w1:p9", pid=99))}, MAYBE),
-        ({"roster": UNKNOWN}, MAYBE),
-        ({"roster": Unknown("no broker", absent=True)}, YES),
-        ({"tail": UNKNOWN}, MAYBE),
-        (
-            {"roster": UNKNOWN, "files": replace(FILES, worktree=WORKTREE)},
-            YES,
-        ),  # it is asked for before it is told
-        ({"tail": UNKNOWN, "files": replace(FILES, worktree=WORKTREE)}, YES),
-    ],
-)
-def test_whoever_is_connected_as_its_session_in_another_place_works_with_it(
-    changes: dict[str, Any], answer: Answer
-) -> None:
-    assert c.is_nowhere_else(facts(**changes)).answer is answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,7 +34,7 @@ SECOND_CALL = ("c2", "read", "")
 
 
 def judged(end: Tail | Unknown, activity: Activity | Unknown = WAITING, *, restored: bool = True) -> Turn:
-    return turn_of(end, SETTINGS, activity, restored=restored)
+    return turn_of(end, (), SETTINGS, activity, restored=restored)
 
 
 CUT = {
@@ -216,8 +217,14 @@ def test_parents_that_go_round_in_a_circle_end() -> None:
 
 def test_the_types_that_start_a_turn_are_a_setting() -> None:
     settings = replace(SETTINGS, turn_starting_types=frozenset({"todo-reminder"}))
-    assert turn_of(tail(custom_message("todo-reminder")), settings, WAITING, restored=True).was_cut
-    assert not turn_of(tail(custom_message("intercom_message")), settings, WAITING, restored=True).was_cut
+    assert turn_of(tail(custom_message("todo-reminder")), (), settings, WAITING, restored=True).was_cut
+    assert not turn_of(tail(custom_message("intercom_message")), (), settings, WAITING, restored=True).was_cut
+
+
+@pytest.mark.parametrize("forks", [("/s/newer.jsonl",), Unknown("a header there cannot be read")])
+def test_where_another_file_may_be_the_session_now_nobody_knows_whether_it_was_cut(forks: Any) -> None:
+    for end, _ in CUT.values():
+        assert turn_of(end, forks, SETTINGS, WAITING, restored=True).verdict.answer is MAYBE
 
 
 # -- for every row of steps ----------------------------------------------------------------------------------------

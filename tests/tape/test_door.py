@@ -23,6 +23,12 @@ def test_a_moment_a_case_a_tape_and_one_of_its_segments(tmp_path: Path) -> None:
     assert len(list(open_looks(taped.session))) == len(list(open_looks(segment))) == 3
 
 
+def test_a_folder_of_moments_is_read_in_the_order_of_their_names_and_the_last_one_stands() -> None:
+    labels = [look.label for look in open_looks(RECORDED / "restart")]
+    moments = [f"restart/{path.name}" for path in sorted((RECORDED / "restart").iterdir())]
+    assert labels == [*moments, moments[-1]]
+
+
 def test_a_tape_is_known_by_what_is_in_it_and_not_by_its_name(tmp_path: Path) -> None:
     taped = Taped(tmp_path / "tapes", restored())
     taped.looks(2)
@@ -33,7 +39,7 @@ def test_a_tape_is_known_by_what_is_in_it_and_not_by_its_name(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"hello\n", "holds no looks; give a moment's directory, a tape"),
+        (b"hello\n", "holds no looks; give a moment's directory or a folder of them, a tape"),
         (b'{"format":1}\n', "not a tape"),
         (b'{"format":99,"launcher":{}}\n', "it has format 99, and this version reads 1"),
         (b'{"format":1', "it holds no looks"),

@@ -132,8 +132,12 @@ def test_a_pi_that_is_still_starting_is_not_yet_a_plain_pi() -> None:
     told = story("still starting")
     summary = summarize(told)
     assert summary.closed == []
-    assert (summary.continued, summary.resumed) == ([DELTA], [DELTA])
-    assert summary.untouched == {**summary.untouched, BETA: "found once", GAMMA: "found once"}
+    assert (summary.continued, summary.resumed) == (
+        [],
+        [],
+    )  # pi-intercom could not be asked at the look before
+    once = dict.fromkeys((BETA, GAMMA, DELTA), "found once")
+    assert summary.untouched == {**summary.untouched, **once}
 
 
 @pytest.mark.parametrize("name", ["restored", "still starting"])

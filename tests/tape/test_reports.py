@@ -33,7 +33,6 @@ from strawboss.recovery.restored.numbers import GONE_SECONDS, LAST_MISS
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.recovery.wording import iso
 from strawboss.tape.door import open_looks
-from strawboss.tape.moment import open_recording
 from strawboss.tape.play import Summary, Told, play, summarize
 from strawboss.tape.world import World
 
@@ -471,8 +470,8 @@ def test_n04_a_bare_shell_is_no_pi_whatever_session_its_pane_names(
 
 @pytest.mark.parametrize("kind", ["ordinary", "worktree"])
 def test_n03_a_call_without_a_result_was_cut_off_whatever_the_stop_word(kind: str) -> None:
-    before, after = (REPORTS / "N03" / kind / moment for moment in ("1-before", "3-after-10s"))
-    [message] = [one.text for one in did(tell_moments(before, after, after), TellLauncher)]
+    story, _ = play(open_looks(REPORTS / "N03" / kind), Settings())
+    [message] = [one.text for one in did(story, TellLauncher)]
     told = next(
         line for line in message.splitlines() if {"ordinary": "Beta", "worktree": "Delta"}[kind] in line
     )
@@ -480,18 +479,13 @@ def test_n03_a_call_without_a_result_was_cut_off_whatever_the_stop_word(kind: st
 
 
 def test_n02_half_a_key_and_an_entry_glued_to_it_block_nobody_they_cannot_mean() -> None:
-    before, after = (REPORTS / "N02" / moment for moment in ("1-before", "3-after-10s"))
-    story = tell_moments(before, after, after)
+    story, _ = play(open_looks(REPORTS / "N02"), Settings())
+    assert [told.label for told in story] == ["N02/1-before", "N02/3-after-10s", "N02/3-after-10s"]
     assert {run for one in did(story, TellLauncher) for run in one.runs} == {
         "0f238203",
         "a213437c",
         "a53a33eb",
     }
-
-
-def tell_moments(*moments: Path) -> list[Told]:
-    story, _ = play([open_recording(moment, None, "linux") for moment in moments], Settings())
-    return story
 
 
 def did(story: list[Told], kind: type[T]) -> list[T]:
@@ -500,7 +494,8 @@ def did(story: list[Told], kind: type[T]) -> list[T]:
 
 # -- all of them -------------------------------------------------------------------------------------------------
 
-FIXTURES = sorted(path.stem for path in REPORTS.glob("*.json"))
+FOLDERS = ("N02", "N03/ordinary", "N03/worktree")
+FIXTURES = [*sorted(path.name for path in REPORTS.glob("*.json")), *FOLDERS]
 REPORTED = {path.stem for path in REPORTS.iterdir()}
 
 
@@ -511,7 +506,7 @@ def test_every_fixture_has_a_test_of_its_name() -> None:
 
 @pytest.mark.parametrize("name", FIXTURES)
 def test_the_command_replays_every_report_and_begins_with_its_summary(name: str) -> None:
-    result = CliRunner().invoke(strawboss, ["replay", "--json", str(REPORTS / f"{name}.json")])
+    result = CliRunner().invoke(strawboss, ["replay", "--json", str(REPORTS / name)])
     assert result.exit_code == 0
     lines = [json.loads(line) for line in result.output.splitlines()]
     assert set(lines[0]["summary"]) == {

@@ -9,13 +9,11 @@ from strawboss.recovery.again import why_left_to_a_person
 from strawboss.recovery.conditions import (
     has_launch_script,
     has_not_been_acted_on,
-    is_not_forked,
     is_not_persistent,
     is_unreported,
     is_untracked,
     launcher_is_alone,
     panes_are_listed,
-    session_file_is_readable,
     was_not_resumed_since,
 )
 from strawboss.recovery.evidence import Identity, Pane
@@ -30,6 +28,7 @@ from strawboss.recovery.restored.conditions import (
 )
 from strawboss.recovery.settings import Beyond
 from strawboss.recovery.verdict import YES, Said, Unknown, condition, first_obstacle, no, unknown
+from strawboss.recovery.witnesses import is_not_forked, session_file_is_readable
 
 
 @condition("lost runs are looked for")

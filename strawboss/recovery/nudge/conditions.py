@@ -7,23 +7,20 @@ from strawboss.recovery.conditions import (
     has_launch_script,
     has_not_been_acted_on,
     is_a_new_stranding,
-    is_not_forked,
     is_not_persistent,
-    is_nowhere_else,
     is_unreported,
     is_untracked,
     launcher_is_alone,
     launcher_is_reachable,
     panes_are_listed,
     runs_its_script,
-    session_file_is_readable,
     session_is_idle,
-    stands_still,
     was_not_resumed_since,
 )
 from strawboss.recovery.facts import IDLE_STATUSES, Facts
 from strawboss.recovery.machine import Conditions
 from strawboss.recovery.verdict import YES, Said, Unknown, Verdict, condition, no, unknown
+from strawboss.recovery.witnesses import WITNESSES, session_file_is_readable
 
 
 @condition("the nudge is switched on")
@@ -99,7 +96,7 @@ BY_PROCESSES: Conditions = (
     has_a_session,
     session_is_idle,
 )
-BY_WITNESSES: Conditions = (session_file_is_readable, is_nowhere_else, is_not_forked, stands_still)
+BY_WITNESSES: Conditions = (session_file_is_readable, *WITNESSES)
 CONDITIONS = BY_FILES + BY_ROSTER + BY_PANES + BY_PROCESSES + BY_WITNESSES
 
 # What these say counts as a miss, a busy or unreachable world does not.

@@ -50,7 +50,7 @@ def _recover(known: Known, run: str) -> Commands:
     if why:
         yield from _leave_to_a_person(known, run, why)
         return
-    turn = turn_of(facts.tail, known.settings, facts.activity, restored=True)
+    turn = turn_of(facts.tail, facts.forks, known.settings, facts.activity, restored=True)
     if facts.is_worktree:
         yield from continue_worktree(known, run, turn)
     else:

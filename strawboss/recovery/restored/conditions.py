@@ -6,21 +6,18 @@ from strawboss.recovery.conditions import (
     has_launch_script,
     has_not_been_acted_on,
     is_a_new_stranding,
-    is_not_forked,
     is_not_persistent,
-    is_nowhere_else,
     is_unreported,
     is_untracked,
     launcher_is_alone,
     nobody_else_is_seen,
     panes_are_listed,
-    session_file_is_readable,
-    stands_still,
     was_not_resumed_since,
 )
-from strawboss.recovery.facts import IDLE_STATUSES, Facts, is_idle, is_pi, names_a_script
+from strawboss.recovery.facts import IDLE_STATUSES, Facts, is_pi, names_a_script
 from strawboss.recovery.machine import Conditions
 from strawboss.recovery.verdict import YES, Said, Unknown, Verdict, condition, first_obstacle, no, unknown
+from strawboss.recovery.witnesses import WITNESSES, session_file_is_readable
 
 NOTHING_LEFT = frozenset({"removed", "cancelled"})
 
@@ -141,26 +138,6 @@ def pane_is_plain(facts: Facts) -> Said:
     return YES
 
 
-@condition("pi-intercom does not say otherwise")
-def intercom_agrees(facts: Facts) -> Said:
-    """Whom the roster knows in that pane must be the child's session, idle. One it never knew is no witness.
-
-    herdr's status can stay frozen at idle (N01), and a pane may show a session its pi has left (R06). Whether a worktree
-    child can be reached is asked before it is told: its pane stays, and its launcher hears of it in any case.
-    """
-    if isinstance(facts.roster, Unknown):
-        return YES if facts.roster.absent or facts.is_worktree else unknown(facts.roster)
-    session = None if isinstance(facts.tail, Unknown) else facts.tail.session_id
-    there = facts.peers_there
-    if len(there) > 1:
-        return unknown("it knows two sessions there")
-    if not there:
-        return YES
-    if session is not None and there[0].id != session:
-        return unknown("the pi in its pane is on another session")
-    return YES if facts.is_worktree or is_idle(there[0].status) else no(f"it says {there[0].status}")
-
-
 @condition("its session file can be read")
 def can_be_resumed(facts: Facts) -> Said:
     """Closing a pane is only right when something is left to resume; a worktree's pane stays."""
@@ -192,7 +169,7 @@ BY_PANES: Conditions = (
     is_a_new_stranding,
 )
 BY_PROCESSES: Conditions = (pane_is_plain,)
-BY_WITNESSES: Conditions = (intercom_agrees, can_be_resumed, is_nowhere_else, is_not_forked, stands_still)
+BY_WITNESSES: Conditions = (can_be_resumed, *WITNESSES)
 CONDITIONS = BY_FILES + BY_PANES + BY_PROCESSES + BY_WITNESSES
 # A run is noted as running (key `seen`) while it is tracked too; only the disk can rule that out beforehand.
 TO_NOTE: Conditions = (
@@ -222,11 +199,12 @@ def is_miss(facts: Facts, obstacle: Verdict) -> bool:
 
 
 def where_it_is_found(facts: Facts) -> str:
-    """Another terminal starts the proof again. So does a session file that was read at only one of the two looks: nothing
-    tells whether it grew.
+    """Another terminal starts the proof again. So does a witness who could be asked at only one of the two looks: nobody
+    knows what it would have said at the other.
     """
-    unread = " unread" if isinstance(facts.tail, Unknown) else ""
-    return f"{facts.launch_pane and facts.launch_pane.terminal}{unread}"
+    said = (("unread", facts.tail), ("unasked", facts.roster))
+    silent = [which for which, one in said if isinstance(one, Unknown) and not one.absent]
+    return " ".join([str(facts.launch_pane and facts.launch_pane.terminal), *silent])
 
 
 def called(facts: Facts) -> str:

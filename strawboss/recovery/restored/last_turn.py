@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from strawboss.recovery.commands import Command, ReadTail
+from strawboss.recovery.commands import Command, FindForks, ReadTail
 from strawboss.recovery.known import Known
 from strawboss.recovery.restored import messages
 from strawboss.recovery.turn import Turn, turn_of
@@ -14,8 +14,9 @@ from strawboss.recovery.wording import iso
 
 def read_turn(known: Known, run: str) -> Generator[Command, Any, Turn]:
     """Read it again: somebody may have gone on with the child."""
-    tail = yield ReadTail(known.facts[run].session_file)
-    return turn_of(tail, known.settings, known.facts[run].activity, restored=True)
+    file = known.facts[run].session_file
+    tail, forks = (yield ReadTail(file)), (yield FindForks(file))
+    return turn_of(tail, forks, known.settings, known.facts[run].activity, restored=True)
 
 
 def text_for(known: Known, run: str, turn: Turn) -> str:

@@ -65,7 +65,7 @@ def _tell_child(known: Known, run: str, turn: Turn) -> Generator[Command, Any, s
         return str(facts)
     # Its launcher is not told of a child that has reported meanwhile.
     known.learn(run, tracked=facts.tracked, transcript=facts.transcript)
-    now = turn_of(facts.tail, known.settings, facts.activity, restored=True)
+    now = turn_of(facts.tail, facts.forks, known.settings, facts.activity, restored=True)
     if not now.was_cut or now.last != turn.last:
         return "somebody went on with it"
     obstacle = first_obstacle(facts, CONDITIONS + IN_REACH)

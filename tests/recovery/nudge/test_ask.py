@@ -227,9 +227,9 @@ def test_several_children_in_one_look_are_asked_each_and_one_failure_stops_no_ot
             for run in ids
         },
         transcript=Transcript(),
-        tails={file(run): ENDED for run in ids},
+        tails={file(run): replace(ENDED, session_id=run) for run in ids},
         panes=(BOSS_PANE, *(replace(RUNNING, id=f"w1:{run}", session=file(run)) for run in ids)),
-        roster=(BOSS_PEER, *(replace(PEER, id=run, pane=f"w1:{run}") for run in ids)),
+        roster=(BOSS_PEER, *(replace(PEER, id=run, pane=f"w1:{run}", pid=int(run, 16)) for run in ids)),
         processes={
             f"w1:{run}": (replace(BASH, argv=("bash", BASH.argv[1].replace(RUN, run))), PI)  # type: ignore[index]
             for run in ids

@@ -18,7 +18,6 @@ from recovery.given import (
     OLD,
     OTHER_FILE,
     PANE,
-    PEER,
     PI,
     RESTORED,
     RUN,
@@ -40,7 +39,7 @@ from strawboss.recovery.proof import Stage
 from strawboss.recovery.restored import RESTORED as MACHINE
 from strawboss.recovery.restored import conditions, machine
 from strawboss.recovery.restored.machine import State
-from strawboss.recovery.verdict import Answer, Unknown, first_obstacle
+from strawboss.recovery.verdict import Answer, first_obstacle
 
 YES, NO, MAYBE = Answer.YES, Answer.NO, Answer.UNKNOWN
 
@@ -232,39 +231,6 @@ def test_a_pane_is_gone_when_nothing_is_on_the_session_and_its_id_is_free_or_ano
     listed: Any, closing: dict[str, str], gone: bool
 ) -> None:
     assert conditions.terminal_is_gone(facts(panes=listed), closing.get("terminal")) is gone
-
-
-def test_a_pi_that_intercom_knows_on_another_session_contradicts_its_pane() -> None:
-    elsewhere = restored_facts(roster=(replace(PEER, id="another"),))
-    assert conditions.intercom_agrees(elsewhere).answer is MAYBE
-
-
-@pytest.mark.parametrize(
-    ("roster", "answer"),
-    [
-        ((PEER,), YES),
-        ((), YES),  # it never knew the child
-        ((replace(PEER, status="tool:bash"),), NO),  # herdr's status is frozen (N01)
-        ((replace(PEER, status="thinking"),), NO),
-        ((replace(PEER, pane=None),), YES),  # by its pid
-        ((replace(PEER, pane=None, status="tool:bash"),), NO),
-        (
-            (replace(PEER, pane="w1:p9", pid=99),),
-            YES,
-        ),  # nobody there; who is elsewhere is asked after for itself
-        ((PEER, replace(PEER, id="another")), MAYBE),
-        (UNKNOWN, MAYBE),
-        (Unknown("no broker", absent=True), YES),
-    ],
-)
-def test_whoever_intercom_knows_in_the_pane_must_be_the_child_and_idle(roster: Any, answer: Answer) -> None:
-    assert conditions.intercom_agrees(restored_facts(roster=roster)).answer is answer
-
-
-@pytest.mark.parametrize("roster", [(replace(PEER, status="tool:bash"),), UNKNOWN])
-def test_a_worktree_child_that_is_out_of_reach_is_asked_for_before_it_is_told(roster: Any) -> None:
-    files = replace(FILES, worktree=WORKTREE)
-    assert conditions.intercom_agrees(restored_facts(files=files, roster=roster)).answer is YES
 
 
 def test_only_a_session_file_that_can_be_read_can_be_resumed() -> None:

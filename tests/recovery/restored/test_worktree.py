@@ -136,11 +136,10 @@ def test_a_child_that_becomes_reachable_in_time_is_told(looks: int) -> None:
     [
         (AWAY, "no single session of the roster is in its pane"),
         (UNKNOWN, "it cannot be read"),
-        ((BOSS_PEER, replace(PEER, status="thinking")), "it says thinking"),
         ((BOSS_PEER, replace(PEER, pane=None)), "no single session of the roster"),
         ((PEER,), "its session is not in the roster"),
     ],
-    ids=["away", "no broker", "not idle", "location not current", "launcher away"],
+    ids=["away", "no broker", "location not current", "launcher away"],
 )
 def test_after_so_many_looks_the_launcher_hears_why_it_was_not_told(roster: Any, why: str) -> None:
     desk = worktree(roster=roster)
@@ -151,6 +150,28 @@ def test_after_so_many_looks_the_launcher_hears_why_it_was_not_told(roster: Any,
     assert "It was not told to go on (it could not be reached: " in told(desk)
     assert why in told(desk)
     assert "continue it in its pane" in told(desk)
+
+
+BUSY = (BOSS_PEER, replace(PEER, status="tool:bash"))
+AT_REST = (BOSS_PEER, PEER)
+
+
+@pytest.mark.parametrize("end", [CUT, ENDED], ids=["cut", "not cut"])
+def test_of_a_child_that_pi_intercom_says_is_at_work_nobody_is_told(end: Any) -> None:
+    desk = worktree(roster=BUSY, tails={FILE: end})
+    desk.look_times(12)
+    assert desk.effects() == []
+
+
+@pytest.mark.parametrize("first", [BUSY, UNKNOWN], ids=["busy", "not to be asked"])
+def test_a_witness_must_agree_at_both_looks_before_the_child_is_told(first: Any) -> None:
+    desk = worktree(roster=first)
+    desk.look()
+    desk.roster = AT_REST
+    desk.look()
+    assert desk.effects() == []
+    desk.look()
+    assert desk.effects() == ["continued", "SendIntercom", "TellLauncher", "resumed"]
 
 
 # -- the send itself ---------------------------------------------------------------------------------------------
