@@ -37,8 +37,9 @@ class Truth:
 
     `occupant` of its pane: child | restored | person | shell | nobody | unknown. `doubts`: evidence that this look
     asked for and did not get, or never asked for. `at_work`: who says that somebody is at work on the child, whatever
-    herdr's status says. `forked`: its session goes on in another file. `stranding`: the terminal of its pane, where a new
-    one is a new stranding. `again`: why a run that was recovered before is not to be recovered once more.
+    herdr's status says. `forked`: its session goes on in another file; `grown`: in its own. `stranding`: the terminal of
+    its pane, where a new one is a new stranding. `again`: why a run that was recovered before is not to be recovered once
+    more.
     """
 
     kind: str  # ordinary | worktree | persistent
@@ -48,6 +49,7 @@ class Truth:
     doubts: tuple[str, ...] = ()
     at_work: str = ""
     forked: bool = False
+    grown: bool = False
     stranding: str = ""
     again: str = ""
 
@@ -239,6 +241,13 @@ def nothing_speaks_against_telling(record: Record, truth: Truth) -> str | None:
     return f"tells the launcher to resume it although {', '.join(truth.doubts)}" if truth.doubts else None
 
 
+def left_alone_when_told(record: Record, truth: Truth) -> str | None:
+    """Of a run whose pane is closed: a second pi must not come upon a session that somebody went on with."""
+    if truth.kind == "worktree":
+        return None
+    return not_forked(record, truth) or ("acts although its files have grown" if truth.grown else None)
+
+
 def one_warning(record: Record, truth: Truth) -> str | None:
     return None if not record.warned else "a second warning for one run in one session start"
 
@@ -290,6 +299,7 @@ INVARIANTS: Mapping[str, tuple[tuple[str, Check], ...]] = {
         ("I2", told_once),
         ("I5", unreported_when_told),
         ("I5", nothing_speaks_against_telling),
+        ("I5", left_alone_when_told),
         ("I5", may_be_recovered_again),
         ("I5", pane_before_telling),
     ),

@@ -484,6 +484,7 @@ class Play:
             doubts=tuple(self._doubts(run, act)),
             at_work=self._at_work(run),
             forked=self._said("fork", run) == "there",
+            grown=self._said("tail", run) == GROWN,
             stranding=run.lies_in if run.kind == "worktree" else "",
             again=self._again(run),
         )

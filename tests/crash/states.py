@@ -124,7 +124,7 @@ def _memory_key(memory: RunMemory | None, looks: int) -> object:
         tuple(_proof_key(memory.proof(machine.name), machine.last_miss, looks) for machine in MACHINES),
         noting.noted,
         noting.ran_in,
-        memory.standing if _may_be_found(memory) else None,
+        memory.standing if _may_be_found(memory) else memory.standing is None,
         memory.was_connected,
         handing.maybe_put,
         handing.handover is None,  # what it says is only said

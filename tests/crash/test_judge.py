@@ -88,6 +88,8 @@ WRONG = [
     ("I5", "tell", CLAIMED, replace(GONE, doubts=("holders is not known",))),
     ("I5", "tell", CLAIMED, ORDINARY),
     *(("I5", act, record, replace(truth, again=MORE)) for act, (record, truth) in AGAIN.items()),
+    ("I5", "tell", replace(CLOSING, closed=1), replace(GONE, forked=True)),
+    ("I5", "tell", replace(CLOSING, closed=1), replace(GONE, grown=True)),
     ("I5", "tell", CLOSING, ORDINARY),
     ("I5", "tell", replace(CLOSING, closed=1), replace(GONE, reported=True)),
     ("I6", "close", CLOSING, replace(ORDINARY, occupant="person")),

@@ -97,6 +97,9 @@ TRIALS: Mapping[str, Trial] = {
     "a broker that knew the child and is gone never knew it": Trial(
         "recovery/witnesses.py", "if facts.was_connected else YES", "if False else YES", IN_FULL
     ),
+    "a closed run is told of though its session moved on": Trial(
+        "recovery/restored/tell.py", "first_obstacle(heard, (is_not_forked, stands_still))", "None"
+    ),
     "the other witnesses asked after the launcher's file": Trial(
         "recovery/recheck.py", TRANSCRIPT_LAST, TRANSCRIPT_FIRST
     ),

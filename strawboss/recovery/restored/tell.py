@@ -17,40 +17,68 @@ from strawboss.recovery.commands import (
 )
 from strawboss.recovery.conditions import panes_are_listed
 from strawboss.recovery.evidence import Transcript
-from strawboss.recovery.journal import write_key
+from strawboss.recovery.journal import Asks, write_key
 from strawboss.recovery.keys import RESUMED
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.proof import Found
+from strawboss.recovery.recheck import with_witnesses
 from strawboss.recovery.restored import messages
 from strawboss.recovery.restored.conditions import TO_GO_ON
 from strawboss.recovery.restored.fail import fail, give_up
 from strawboss.recovery.restored.machine import NAME, Event, State, step
 from strawboss.recovery.restored.numbers import PUTS
-from strawboss.recovery.verdict import Unknown, first_obstacle
+from strawboss.recovery.verdict import Answer, Unknown, first_obstacle
+from strawboss.recovery.witnesses import is_not_forked, stands_still
 from strawboss.recovery.wording import iso
 
 
 def tell_launcher(known: Known) -> Commands:
-    """One message for all runs that are ready for it, by the newest word on each: a result may have landed meanwhile."""
-    if not known.at(NAME, State.TO_TELL):
-        return
-    transcript: Transcript | Unknown = yield ReadTranscript()
-    if isinstance(transcript, Unknown):
-        return
-    for run in known.at(NAME, State.TO_TELL):
-        known.learn(run, transcript=transcript)
-    runs = [run for run in known.at(NAME, State.TO_TELL) if _may_be_told(known, run)]
-    if not runs:
+    """One message for all runs that are ready for it, by the newest word on each: a result may have landed meanwhile.
+
+    The launcher's file is the last thing that is read before it.
+    """
+    waiting = [run for run in known.at(NAME, State.TO_TELL) if _may_be_told(known, run)]
+    if not waiting:
         return
     state: SessionState | Unknown = yield ReadSession()
     if isinstance(state, Unknown) or state.compacting:
-        _step_all(known, runs, Event.NOT_NOW)
+        _step_all(known, waiting, Event.NOT_NOW)
         return
-    queued = [run for run in runs if known.runs[run].handing.maybe_put and not state.idle]
+    queued = [run for run in waiting if known.runs[run].handing.maybe_put and not state.idle]
     _step_all(known, queued, Event.NOT_NOW)
-    ready = [run for run in runs if run not in queued]
+    ready = []
+    for run in waiting:
+        if run not in queued and (yield from _is_still_left_alone(known, run)):
+            ready.append(run)
     if ready:
-        yield from _put(known, ready)
+        yield from _tell_by_the_newest_word(known, ready)
+
+
+def _is_still_left_alone(known: Known, run: str) -> Asks:
+    """Whether nobody went on with the session of a run whose pane is closed: else it is left to a person."""
+    facts = known.facts[run]
+    if facts.is_worktree or facts.keys.claimed:
+        return True
+    heard = yield from with_witnesses(replace(facts, before=facts.standing or facts.before))
+    obstacle = first_obstacle(heard, (is_not_forked, stands_still))
+    if obstacle is None:
+        return True
+    if obstacle.answer is Answer.NO or (not isinstance(heard.forks, Unknown) and heard.forks):
+        yield from fail(known, run, f"somebody went on with it after its pane was closed: {obstacle.why}")
+    else:
+        known.obstruct(run, NAME, obstacle)
+    return False
+
+
+def _tell_by_the_newest_word(known: Known, ready: Sequence[str]) -> Commands:
+    transcript: Transcript | Unknown = yield ReadTranscript()
+    if isinstance(transcript, Unknown):
+        return
+    for run in ready:
+        known.learn(run, transcript=transcript)
+    runs = [run for run in ready if _may_be_told(known, run)]
+    if runs:
+        yield from _put(known, runs)
 
 
 def _put(known: Known, runs: Sequence[str]) -> Commands:

@@ -99,8 +99,10 @@ def test_the_whole_conversation_with_every_key_before_its_effect() -> None:
         .asks(ListPanes(), (BOSS_PANE, RESTORED))
         .asks(Pause, 100.25)
         .asks(ListPanes(), (BOSS_PANE,))
-        .asks(ReadTranscript(), noted)  # a result may have landed meanwhile
         .asks(ReadSession(), SessionState(idle=False))
+        .asks(ReadTail(FILE), CUT)  # somebody may have gone on with it meanwhile
+        .asks(FindForks(FILE), ())
+        .asks(ReadTranscript(), noted)  # and a result may have landed
         .asks(TellLauncher, Result(Outcome.DONE))
         .asks(ReadTranscript(), replace(noted, told=(RUN,)))
         .asks(writes("resumed"), True)

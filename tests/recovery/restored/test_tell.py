@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from recovery.desk import restored
-from recovery.given import BOSS_PANE, FILE, RUN, UNKNOWN
+from recovery.given import BOSS_PANE, FILE, RUN, UNKNOWN, assistant, tail, user
 
 from strawboss.recovery.commands import Outcome, ReadTranscript, Result, SessionState, TellLauncher
 from strawboss.recovery.restored.numbers import PUTS
@@ -33,6 +35,34 @@ def test_during_a_compaction_or_without_an_answer_it_waits(state: object) -> Non
     desk.look_times(6)
     assert desk.did(TellLauncher) == []
     desk.session = SessionState(idle=True)
+    desk.look()
+    assert desk.keys() == ["closing", "resumed"]
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [{"forks": {FILE: ("/s/newer.jsonl",)}}, {"tails": {FILE: tail(user(), assistant("stop"), user())}}],
+    ids=["forked", "a new step"],
+)
+def test_of_a_closed_run_that_somebody_went_on_with_a_person_is_told_and_not_the_launcher(moved: Any) -> None:
+    desk = restored(session=COMPACTING)
+    desk.look_times(2)
+    vars(desk).update(moved, session=SessionState(idle=True))
+    desk.look_times(3)
+    assert desk.effects() == ["closing", "ClosePane", "gaveUp", "Notify"]
+    assert "somebody went on with it" in desk.warnings()[0]
+
+
+@pytest.mark.parametrize("unseen", [{"forks": {FILE: UNKNOWN}}, {"tails": {FILE: UNKNOWN}}])
+def test_of_a_closed_run_of_which_nobody_can_tell_that_it_waits(unseen: Any) -> None:
+    desk = restored(session=COMPACTING)
+    desk.look_times(2)
+    usual = {name: getattr(desk, name) for name in unseen}
+    vars(desk).update(unseen, session=SessionState(idle=True))
+    desk.look_times(2)
+    assert desk.effects() == ["closing", "ClosePane"]
+    assert "it cannot be read" in str(desk.look().runs[0].obstacle)
+    vars(desk).update(usual)
     desk.look()
     assert desk.keys() == ["closing", "resumed"]
 
