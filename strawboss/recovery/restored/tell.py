@@ -17,17 +17,18 @@ from strawboss.recovery.commands import (
 )
 from strawboss.recovery.conditions import panes_are_listed
 from strawboss.recovery.evidence import Transcript
+from strawboss.recovery.facts import Facts
 from strawboss.recovery.journal import Asks, write_key
-from strawboss.recovery.keys import RESUMED
+from strawboss.recovery.keys import NOTHING, RESUMED, fold
 from strawboss.recovery.known import Commands, Known
 from strawboss.recovery.proof import Found
-from strawboss.recovery.recheck import with_witnesses
+from strawboss.recovery.recheck import look_again, with_witnesses
 from strawboss.recovery.restored import messages
-from strawboss.recovery.restored.conditions import TO_GO_ON
+from strawboss.recovery.restored.conditions import CONDITIONS, TO_GO_ON
 from strawboss.recovery.restored.fail import fail, give_up
 from strawboss.recovery.restored.machine import NAME, Event, State, step
 from strawboss.recovery.restored.numbers import PUTS
-from strawboss.recovery.verdict import Answer, Unknown, first_obstacle
+from strawboss.recovery.verdict import Answer, Unknown, Verdict, first_obstacle
 from strawboss.recovery.witnesses import is_not_forked, stands_still
 from strawboss.recovery.wording import iso
 
@@ -57,7 +58,9 @@ def tell_launcher(known: Known) -> Commands:
 def _is_still_left_alone(known: Known, run: str) -> Asks:
     """Whether nobody went on with the session of a run whose pane is closed: else it is left to a person."""
     facts = known.facts[run]
-    if facts.is_worktree or facts.keys.claimed:
+    if facts.is_worktree:
+        return (yield from _waits_in_its_worktree(known, run))
+    if facts.keys.claimed:
         return True
     heard = yield from with_witnesses(replace(facts, before=facts.standing or facts.before))
     obstacle = first_obstacle(heard, (is_not_forked, stands_still))
@@ -68,6 +71,27 @@ def _is_still_left_alone(known: Known, run: str) -> Asks:
     else:
         known.obstruct(run, NAME, obstacle)
     return False
+
+
+def _waits_in_its_worktree(known: Known, run: str) -> Asks:
+    """What is said of a child that was not told to go on is that it waits: all witnesses once more, and else another look.
+
+    Of one that was told, or may have been, its launcher hears in any case.
+    """
+    if _may_have_been_told(known.facts[run]):
+        return True
+    facts = yield from look_again(known, run)
+    if not isinstance(facts, Verdict) and _may_have_been_told(facts):
+        return True
+    obstacle = facts if isinstance(facts, Verdict) else first_obstacle(facts, CONDITIONS)
+    if obstacle is not None:
+        known.obstruct(run, NAME, obstacle)
+    return obstacle is None
+
+
+def _may_have_been_told(facts: Facts) -> bool:
+    """By the newest keys that were read: this look may have written it."""
+    return fold(facts.transcript.keys).get(facts.run, NOTHING).continued
 
 
 def _tell_by_the_newest_word(known: Known, ready: Sequence[str]) -> Commands:

@@ -32,6 +32,7 @@ from strawboss.recovery.commands import (
     Command,
     Outcome,
     ReadRegistry,
+    ReadSession,
     ReadTail,
     Result,
     SendIntercom,
@@ -172,6 +173,25 @@ def test_a_witness_must_agree_at_both_looks_before_the_child_is_told(first: Any)
     assert desk.effects() == []
     desk.look()
     assert desk.effects() == ["continued", "SendIntercom", "TellLauncher", "resumed"]
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        {"roster": BUSY},
+        {"panes": (BOSS_PANE, replace(RESTORED, status="working"))},
+        {"tails": {FILE: tail(user(), assistant("stop"), user(), assistant("stop"))}},
+        {"processes": {}},
+        {"forks": {FILE: ("/s/newer.jsonl",)}},
+    ],
+    ids=["busy", "working", "a new step", "no list", "forked"],
+)
+def test_that_a_child_waits_is_said_only_while_every_witness_says_so(meanwhile: Any) -> None:
+    desk = worktree(tails={FILE: ENDED})
+    desk.look()
+    desk.before = lambda command: vars(desk).update(meanwhile) if isinstance(command, ReadSession) else None
+    desk.look()
+    assert desk.effects() == []
 
 
 # -- the send itself ---------------------------------------------------------------------------------------------
