@@ -431,6 +431,68 @@ def test_n01_a_status_frozen_at_idle_closes_nothing_while_the_roster_and_the_ses
     assert "tool:bash" in str(report.last().obstacle)
 
 
+def everybody_says_idle(told: dict[str, Any]) -> dict[str, Any]:
+    """The case with the first look twice, and nobody at work."""
+    look = told["looks"][0]
+    look["roster"][1]["status"] = "idle"
+    told["looks"] = [look, json.loads(json.dumps(look))]
+    return told
+
+
+def grown(tails: dict[str, Any]) -> dict[str, Any]:
+    end = tails[FILE]["entries"]
+    return {FILE: {**tails[FILE], "entries": [*end, {**end[-1], "id": "e2", "parent": end[-1]["id"]}]}}
+
+
+SCRIPT = f"/s/artifacts/boss/subagent-scripts/zeta-{RUN}.sh"
+RESUMED = {"pid": 19, "name": "bash", "argv": ["bash", SCRIPT.replace(RUN, "resume-1767225600000")]}
+# One witness of the second look says otherwise, and all others say what they said before.
+SIBLINGS_OF_N01: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "the roster": lambda look: {"roster": [look["roster"][0], {**look["roster"][1], "status": "tool:bash"}]},
+    "the roster without an answer": lambda _: {"roster": {"unknown": "no answer"}},
+    "a broker that is gone": lambda _: {"roster": {"absent": "no broker"}},
+    "the activity file, the roster silent": lambda look: {
+        "runs": {RUN: {**look["runs"][RUN], "updated_at": 1767225660}},
+        "roster": look["roster"][:1],
+    },
+    "the session file": lambda look: {"tails": grown(look["tails"])},
+    "the process list": lambda look: {"processes": {"w1:p3": [RESUMED, *look["processes"]["w1:p3"]]}},
+    "a fork": lambda _: {"forks": {FILE: ["/s/newer.jsonl"]}},
+    "herdr": lambda look: {"panes": [look["panes"][0], {**look["panes"][1], "status": "working"}]},
+}
+
+
+def tell_n01(tell: Tell, folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Report:
+    told = everybody_says_idle(json.loads((REPORTS / "N01.json").read_text()))
+    told["looks"][1].update(change(told["looks"][1]))
+    (folder / "N01.json").write_text(json.dumps(told))
+    return tell("N01", folder)
+
+
+def test_n01_where_every_witness_agrees_its_pane_is_closed(tell: Tell, tmp_path: Path) -> None:
+    assert tell_n01(tell, tmp_path, lambda _: {}).at(ClosePane) == [2]
+
+
+@pytest.mark.parametrize("witness", SIBLINGS_OF_N01)
+def test_n01_one_witness_that_says_otherwise_is_enough(tell: Tell, tmp_path: Path, witness: str) -> None:
+    report = tell_n01(tell, tmp_path, SIBLINGS_OF_N01[witness])
+    assert (untouched(report), report.written()) == (True, [])
+
+
+@pytest.mark.parametrize("names", [["bash", SCRIPT], ["pi", "--session", FILE]])
+def test_r07_whatever_process_names_the_script_or_the_session_file_it_is_not_lost(
+    tell: Tell, tmp_path: Path, names: list[str]
+) -> None:
+    told = json.loads((REPORTS / "R07.json").read_text())
+    [look] = told["looks"]
+    look.update(panes=look["panes"][:1], roster=look["roster"][:1], processes={}, times=14)
+    look["holders"] = {FILE: {"naming": [{"pid": 20, "name": names[0], "argv": names}]}}
+    (tmp_path / "R07.json").write_text(json.dumps(told))
+    report = tell("R07", tmp_path)
+    assert (untouched(report), report.written()) == (True, [])
+    assert "process 20 names its session file or its script" in str(report.last().obstacle)
+
+
 def in_a_worktree(look: dict[str, Any]) -> None:
     look["files"][RUN]["worktree"] = {
         "state": "running",
