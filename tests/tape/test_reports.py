@@ -540,6 +540,29 @@ def test_n03_a_call_without_a_result_was_cut_off_whatever_the_stop_word(kind: st
     assert "restored mid-turn" in told
 
 
+@pytest.mark.parametrize(
+    ("word", "cut"),
+    # pi runs the tools of every reply but one that failed or was aborted: what those began was never run.
+    [
+        ("stop", True),
+        ("endTurn", True),
+        ("length", True),
+        ("toolUse", True),
+        ("error", False),
+        ("aborted", False),
+    ],
+)
+def test_n03_the_stop_words_of_a_reply_whose_call_has_no_result(
+    tell: Tell, tmp_path: Path, word: str, cut: bool
+) -> None:
+    told = everybody_says_idle(json.loads((REPORTS / "N01.json").read_text()))
+    for look in told["looks"]:
+        look["tails"][FILE]["entries"][-1]["stop_reason"] = word
+    (tmp_path / "N03.json").write_text(json.dumps(told))
+    [message] = [one.text for one in tell("N03", tmp_path).did(TellLauncher)]
+    assert ("restored mid-turn" in message) is cut
+
+
 def test_n02_half_a_key_and_an_entry_glued_to_it_block_nobody_they_cannot_mean() -> None:
     story, _ = play(open_looks(REPORTS / "N02"), Settings())
     assert [told.label for told in story] == ["N02/1-before", "N02/3-after-10s", "N02/3-after-10s"]
