@@ -43,7 +43,7 @@ def look_again(known: Known, run: str) -> Generator[Command, Any, Facts | Verdic
     runs: Runs | Unknown = yield ReadRuns()
     newest = replace(
         facts,
-        before=facts.standing,
+        before=facts.standing or facts.before,
         was_connected=facts.was_connected or facts.is_connected,
         tracked=run in registry,
         activity=runs if isinstance(runs, Unknown) else runs.get(run, NO_ACTIVITY),

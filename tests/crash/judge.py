@@ -242,10 +242,12 @@ def nothing_speaks_against_telling(record: Record, truth: Truth) -> str | None:
 
 
 def left_alone_when_told(record: Record, truth: Truth) -> str | None:
-    """Of a run whose pane is closed: a second pi must not come upon a session that somebody went on with."""
-    if truth.kind == "worktree":
-        return None
-    return not_forked(record, truth) or ("acts although its files have grown" if truth.grown else None)
+    """Of a run whose pane is closed: a second pi must not come upon a session that somebody went on with. Of a worktree
+    child that was not told to go on, its launcher is told that it waits.
+    """
+    if truth.kind != "worktree":
+        return not_forked(record, truth) or ("acts although its files have grown" if truth.grown else None)
+    return None if record.continuing else nobody_is_at_work(record, truth) or not_forked(record, truth)
 
 
 def one_warning(record: Record, truth: Truth) -> str | None:

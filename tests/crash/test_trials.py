@@ -16,6 +16,7 @@ CATCHES = {
     "a witness who could be asked at one of the two looks has agreed at both": "I5",
     "a broker that knew the child and is gone never knew it": "I5",
     "a closed run is told of though its session moved on": "I5",
+    "a worktree child is said to wait by what the look heard": "I5",
     "the other witnesses asked after the launcher's file": "I5",
     "key after the word: stranded again": "I7",
     "recovered again before anybody asked for it": "I5",

@@ -100,6 +100,9 @@ TRIALS: Mapping[str, Trial] = {
     "a closed run is told of though its session moved on": Trial(
         "recovery/restored/tell.py", "first_obstacle(heard, (is_not_forked, stands_still))", "None"
     ),
+    "a worktree child is said to wait by what the look heard": Trial(
+        "recovery/restored/tell.py", "else first_obstacle(facts, CONDITIONS)", "else None", IN_A_WORKTREE
+    ),
     "the other witnesses asked after the launcher's file": Trial(
         "recovery/recheck.py", TRANSCRIPT_LAST, TRANSCRIPT_FIRST
     ),
