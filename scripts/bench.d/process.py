@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -226,7 +226,8 @@ class Place:
         }
         log = Log(self.folder / "logs", "bench")
         started = Started(**self.started)
-        yield Session(started, Config(), environment, "linux", link, log, lambda: False)
+        with closing(Session(started, Config(), environment, "linux", link, log, lambda: False)) as session:
+            yield session
         log.close()
 
     @contextmanager

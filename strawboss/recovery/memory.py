@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from strawboss.recovery.evidence import Clock, KeyEntry
 from strawboss.recovery.facts import Standing
 from strawboss.recovery.handover import Handing
-from strawboss.recovery.proof import Proof
+from strawboss.recovery.proof import Proof, Stage
 from strawboss.recovery.verdict import Verdict
 
 JUMP_SECONDS = 10.0  # between the wall and the monotonic clock: the host slept, or the clock was set
@@ -60,8 +60,11 @@ class RunMemory:
 
     def start_over(self) -> RunMemory:
         """The same object where no proof was begun: a report of it need not be made again."""
-        proofs = {name: proof.start_over() for name, proof in self.proofs.items()}
-        return self if proofs == self.proofs else replace(self, proofs=proofs)
+        for proof in self.proofs.values():
+            if proof.state == Stage.FOUND_ONCE:
+                proofs = {name: proof.start_over() for name, proof in self.proofs.items()}
+                return replace(self, proofs=proofs)
+        return self
 
     def tracked(self) -> RunMemory:
         """Nothing is in the way of a run that its launcher watches; the same object where that was so before."""

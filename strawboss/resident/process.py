@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -66,6 +66,7 @@ class Process:
         self._link = Link(reader(stdin), lambda line: write_whole(stdout, line), self._hear, self._junk)
         self._next: Started | None = None
         self._session: Session | None = None
+        self._end_watch = EndWatch()
         self._look: Look | None = None
         self._looked_at = 0.0
         self._note = FIRST_LOOK
@@ -171,24 +172,32 @@ class Process:
         """A look at once, then one every interval on the monotonic clock."""
         self._looks_every(max(config.interval, LONGEST_LOOK_SECONDS / protocol.SILENT_LOOKS))
         soon = SOON_LOOKS
-        while not self._is_replaced():
-            began = time.monotonic()
-            self._session = self._session or self._try_to_begin(started, config)
-            if self._session is not None:
-                self._try_to_look(self._session)
-            soon = max(soon - 1, 0) if self._look and _is_launching(self._look) else 0
-            pause = min(SOON_SECONDS, config.interval) if soon else config.interval
-            self._link.wait(max(began + pause - time.monotonic(), 0), self._is_replaced)
+        with ExitStack() as begun:
+            while not self._is_replaced():
+                began = time.monotonic()
+                self._session = self._session or self._try_to_begin(started, config, begun)
+                if self._session is not None:
+                    self._try_to_look(self._session)
+                soon = max(soon - 1, 0) if self._look and _is_launching(self._look) else 0
+                pause = min(SOON_SECONDS, config.interval) if soon else config.interval
+                self._link.wait(max(began + pause - time.monotonic(), 0), self._is_replaced)
 
     def _looks_every(self, seconds: float) -> None:
         """What the extension is to expect, and to replace this process for when it does not come; 0: no looks."""
         self._link.send(protocol.notification("process.looks", {"every": seconds}))
 
-    def _try_to_begin(self, started: Started, config: Config) -> Session | None:
+    def _try_to_begin(self, started: Started, config: Config, begun: ExitStack) -> Session | None:
         """Nothing can be compared with a session file that cannot be looked for; it is tried again."""
         try:
-            return Session(
-                started, config, self._environment, sys.platform, self._link, self.log, self._is_replaced
+            session = Session(
+                started,
+                config,
+                self._environment,
+                sys.platform,
+                self._link,
+                self.log,
+                self._is_replaced,
+                self._end_watch.start,
             )
         except OSError as error:
             self._note = (
@@ -196,12 +205,13 @@ class Process:
             )
             self.log.warning("not begun", why=error.strerror)
             return None
+        begun.callback(session.close)
+        return session
 
     def _try_to_look(self, session: Session) -> None:
         """A look that breaks counts as not made, and the user can see that; the next one comes."""
         try:
-            with _watching_for_the_end():
-                look = session.look()
+            look = session.look()
         except ReplacedError:
             return
         except Exception:
@@ -209,6 +219,8 @@ class Process:
             self._look, self._note = None, f"strawboss: the last look failed; see {self.log.file}"
             self._show(self._note)
             return
+        finally:
+            self._end_watch.stop()
         if not self._is_replaced():
             self._look, self._looked_at = look, time.monotonic()
             self._show(status_line(look))
@@ -284,14 +296,18 @@ def interruptible(stdin: int) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-@contextmanager
-def _watching_for_the_end() -> Iterator[None]:
+class EndWatch:
     """A look may wait seconds for herdr or the broker; the process must still end within one. Windows: see `pi/pipe.py`."""
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
-    signal.setitimer(signal.ITIMER_REAL, END_POLL_SECONDS, END_POLL_SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def __init__(self) -> None:
+        self._watching = False
+
+    def start(self) -> None:
+        if not self._watching and hasattr(signal, "setitimer"):
+            self._watching = True
+            signal.setitimer(signal.ITIMER_REAL, END_POLL_SECONDS, END_POLL_SECONDS)
+
+    def stop(self) -> None:
+        if self._watching:
+            self._watching = False
+            signal.setitimer(signal.ITIMER_REAL, 0)

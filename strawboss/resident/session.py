@@ -11,7 +11,7 @@ from strawboss.machine import ProcessList
 from strawboss.overview.seen import Seen as Overview
 from strawboss.pi.link import Link
 from strawboss.pi.protocol import Started
-from strawboss.recovery.commands import Command, Result
+from strawboss.recovery.commands import Command, ReadRegistry, ReadRuns, Result
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import Look, Memory, RunReport
 from strawboss.recovery.observing import take_look
@@ -28,13 +28,19 @@ from strawboss.tape.seen import Seen
 from strawboss.tape.shelf import MIB, TAPES, Limits
 from strawboss.tape.writer import Tape
 
+IDLE = frozenset({ReadRegistry, ReadRuns})  # all that a look asks for while nothing changes
+
 
 class ReplacedError(Exception):
     """The session was replaced in the middle of a look, whose commands would now reach another one."""
 
 
 class Session:
-    """Everything that is forgotten at the next session start. `replaced` tells that there is one."""
+    """Everything that is forgotten at the next session start.
+
+    `replaced` tells that there is one. `may_take_long` is told before a look does what an idle one does not: from then on
+    it may wait for a neighbour or read much.
+    """
 
     def __init__(
         self,
@@ -45,9 +51,10 @@ class Session:
         link: Link,
         log: Log,
         replaced: Callable[[], bool],
+        may_take_long: Callable[[], None] = lambda: None,
     ) -> None:
         self._started, self._settings, self._link, self._log = started, config.settings, link, log
-        self._replaced = replaced
+        self._replaced, self._may_take_long = replaced, may_take_long
         self._launcher = launcher_of(started, config, platform)
         self._herdr = herdr_of(self._launcher, config, environment)
         self._intercom = intercom_of(self._launcher, config, environment)
@@ -62,7 +69,7 @@ class Session:
         self._seen = Seen()
         self._memory = Memory()
         self._artifacts = ""
-        self._disk: Disk | None = None
+        self._around: tuple[Disk, Effects] | None = None
         self._reported: tuple[RunReport, ...] | None = None
         self._logged: Mapping[str, str] | None = None
         self.taken: set[str] = set()
@@ -70,15 +77,7 @@ class Session:
     def look(self) -> Look:
         """One check, its commands done. What it raises, this look was not made: nothing of it is remembered."""
         now = kept_clock(time.time(), time.monotonic())
-        effects = Effects(
-            self._link,
-            self._current_disk(),
-            self._herdr,
-            self._intercom,
-            ProcessList(),
-            self.taken,
-            self._log_act,
-        )
+        _, effects = self._surroundings()
         steps = take_look(self._launcher, self._settings, self._memory, now)
         steps = self._seen.listen(self._tape.record(steps, self._memory, now))
         answer: Any = None
@@ -89,7 +88,12 @@ class Session:
                 return self._remember(end.value)
             if self._replaced():
                 raise ReplacedError
+            if type(command) not in IDLE:
+                self._may_take_long()
             answer = effects.answer(command)
+
+    def close(self) -> None:
+        self._tape.close()
 
     def explain(self, run: str) -> Explanation:
         """Every condition for that run as the last look saw it."""
@@ -97,7 +101,7 @@ class Session:
 
     def seen(self, runs: tuple[RunReport, ...], looked_at: float) -> Overview:
         """For the overview, these being the runs of the last look (epoch seconds)."""
-        return seen_from_inside(self._launcher, runs, looked_at, self._current_disk())
+        return seen_from_inside(self._launcher, runs, looked_at, self._surroundings()[0])
 
     def _remember(self, look: Look) -> Look:
         self._memory = look.memory
@@ -111,12 +115,20 @@ class Session:
             self._log.info("looked", runs=facts)
             self._logged = facts
 
-    def _current_disk(self) -> Disk:
-        """With what it has read so far, unless the runs turn out to lie elsewhere (none were there before)."""
-        artifacts = artifacts_directory(self._started, self._launcher.file)
-        if self._disk is None or artifacts != self._artifacts:
-            self._disk, self._artifacts = disk_of(self._launcher, artifacts), artifacts
-        return self._disk
+    def _surroundings(self) -> tuple[Disk, Effects]:
+        """With what the disk has read so far, unless the runs turn out to lie elsewhere (none were there before)."""
+        if self._around is None or not self._memory.runs:
+            artifacts = artifacts_directory(self._started, self._launcher.file)
+            if self._around is None or artifacts != self._artifacts:
+                self._around, self._artifacts = (
+                    self._around_disk(disk_of(self._launcher, artifacts)),
+                    artifacts,
+                )
+        return self._around
+
+    def _around_disk(self, disk: Disk) -> tuple[Disk, Effects]:
+        reach = (self._link, disk, self._herdr, self._intercom, ProcessList())
+        return disk, Effects(*reach, self.taken, self._log_act)
 
     def _log_act(self, command: Command, answer: Any) -> None:
         """What was done and how it ended; no names, no texts."""

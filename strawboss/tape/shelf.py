@@ -57,35 +57,47 @@ def newest_segment(session: Path) -> Path | None:
     return max(session.glob(PATTERN), default=None)
 
 
-def create_segment(session: Path) -> Path:
-    """An empty segment after all others; raises OSError."""
-    make_private_directory(session)
-    newest = newest_segment(session)
-    number = int(newest.stem) + 1 if newest else 1
-    file = session / f"{number:06}.jsonl"
-    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
-    return file
+class Segment:
+    """A session's newest segment, to be written. It stays open: to open it at each look is what costs a quiet one most."""
 
+    def __init__(self, session: Path) -> None:
+        """An empty one after all others; raises OSError."""
+        make_private_directory(session)
+        newest = newest_segment(session)
+        number = int(newest.stem) + 1 if newest else 1
+        self.file = session / f"{number:06}.jsonl"
+        self._descriptor = _open(self.file, os.O_CREAT | os.O_EXCL | os.O_APPEND)
 
-def append(file: Path, content: bytes) -> None:
-    """All of it at the end of a file that is there, and no more than handed to the system; raises OSError."""
-    _write(file, os.O_APPEND, content)
+    def is_there(self) -> bool:
+        """Whether nobody has deleted it; raises OSError."""
+        return os.fstat(self._descriptor).st_nlink > 0
+
+    def append(self, content: bytes) -> None:
+        """All of it at the end, and no more than handed to the system; raises OSError."""
+        _write(self._descriptor, content)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
 
 
 def replace_unsynced(file: Path, content: bytes) -> None:
     """Another content for a private file, whole or not at all; only a power cut may cost it. Raises OSError."""
     new = file.with_name(f".{file.name}.new")
-    _write(new, os.O_CREAT | os.O_TRUNC, content)
+    descriptor = _open(new, os.O_CREAT | os.O_TRUNC)
+    try:
+        _write(descriptor, content)
+    finally:
+        os.close(descriptor)
     new.replace(file)
 
 
-def _write(file: Path, flags: int, content: bytes) -> None:
-    descriptor = os.open(file, os.O_WRONLY | getattr(os, "O_BINARY", 0) | flags, FILE_MODE)
-    try:
-        if os.write(descriptor, content) != len(content):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    finally:
-        os.close(descriptor)
+def _open(file: Path, flags: int) -> int:
+    return os.open(file, os.O_WRONLY | getattr(os, "O_BINARY", 0) | flags, FILE_MODE)
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    if os.write(descriptor, content) != len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def prune(shelf: Path, session: Path, limits: Limits, size: int, now: float | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from strawboss.system.files import make_private_directory
 from strawboss.tape.last import encode_last
 from strawboss.tape.lines import encode
 from strawboss.tape.recorder import LEAVING, Recorder, Steps
-from strawboss.tape.shelf import LAST, Limits, append, create_segment, prune, replace_unsynced
+from strawboss.tape.shelf import LAST, Limits, Segment, prune, replace_unsynced
 
 # What a defect of the tape, or a value it does not know, may raise. An end of the process is none of these.
 OWN_FAULTS = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
@@ -35,7 +34,7 @@ class Tape:
         self._shelf, self._session, self._limits = shelf, shelf / session, limits
         self._launcher, self._settings, self._complain = launcher, settings, complain
         self._recorder = Recorder(self._put)
-        self._segment: Path | None = None
+        self._segment: Segment | None = None
         self._room = 0  # bytes that the segment may still take
         self._reported: tuple[RunReport, ...] | None = None
         self._ended = limits.session == 0
@@ -60,6 +59,12 @@ class Tape:
             answer = yield command
             answers.append(answer)
 
+    def close(self) -> None:
+        """Nothing is lost with it: all that was recorded is handed over."""
+        if self._segment is not None:
+            segment, self._segment = self._segment, None
+            segment.close()
+
     def _guard(self, write: Callable[..., None], *what: Any) -> None:
         if self._ended:
             return
@@ -69,9 +74,10 @@ class Tape:
             self._ended = True
             why = fault.strerror if isinstance(fault, OSError) else None
             self._complain(why or f"{type(fault).__name__}: {fault}")
+            self.close()
 
     def _begin(self, memory: Memory, now: Clock) -> None:
-        if self._segment is None or self._room < 0 or not os.path.exists(self._segment):  # noqa: PTH110
+        if self._segment is None or self._room < 0 or not self._segment.is_there():
             self._begin_segment(memory)
         self._recorder.begin(now)
 
@@ -83,8 +89,9 @@ class Tape:
         if size > self._limits.session:
             raise ValueError("what a segment begins with takes the room of a whole tape")
         prune(self._shelf, self._session, self._limits, size)
-        self._segment = create_segment(self._session)
-        append(self._segment, beginning)
+        self.close()
+        self._segment = Segment(self._session)
+        self._segment.append(beginning)
         self._room = self._limits.segment
 
     def _end(self, look: Look) -> None:
@@ -96,5 +103,5 @@ class Tape:
     def _put(self, line: Any) -> None:
         content = encode(line)
         assert self._segment is not None
-        append(self._segment, content)
+        self._segment.append(content)
         self._room -= len(content)

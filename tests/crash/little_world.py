@@ -13,7 +13,7 @@ import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -234,7 +234,7 @@ class World:
             ("strawboss.resident.process.reader", lambda _: self.pi.read),
             ("strawboss.resident.process.write_whole", lambda _, line: self.pi.hear(line)),
             ("strawboss.resident.process.Link", functools.partial(Link, clock=self.clock.monotonic)),
-            ("strawboss.resident.process._watching_for_the_end", nullcontext),
+            ("strawboss.resident.process.EndWatch.start", lambda _: None),
             ("strawboss.resident.process.load_config", lambda *_: CONFIGS.get(self.kind, Config())),
             ("strawboss.machine.processes.proc", Machine(self)),
             ("strawboss.resident.session.herdr_of", self._herdr_client),

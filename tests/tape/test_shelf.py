@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from strawboss.tape.shelf import (
     DAY_SECONDS,
     LAST,
     Limits,
-    create_segment,
+    Segment,
     newest_segment,
     prune,
     segments_of,
@@ -24,6 +25,11 @@ NOW = 1_800_000_000.0
 @pytest.fixture
 def shelf(tmp_path: Path) -> Path:
     return tmp_path
+
+
+def make_segment(session: Path) -> Path:
+    with closing(Segment(session)) as segment:
+        return segment.file
 
 
 def put(shelf: Path, name: str, *, size: int = 10_000, age: float = 0) -> Path:
@@ -40,12 +46,12 @@ def left(shelf: Path) -> list[str]:
 
 def test_segments_are_numbered_one_after_the_other(shelf: Path) -> None:
     session = shelf / "s"
-    made = [create_segment(session) for _ in range(3)]
+    made = [make_segment(session) for _ in range(3)]
     assert [file.name for file in made] == ["000001.jsonl", "000002.jsonl", "000003.jsonl"]
     assert segments_of(session) == made
     assert newest_segment(session) == made[-1]
     made[0].unlink()
-    assert create_segment(session).name == "000004.jsonl"
+    assert make_segment(session).name == "000004.jsonl"
 
 
 def test_what_is_too_old_goes_and_its_session_with_it(shelf: Path) -> None:
