@@ -175,6 +175,13 @@ def _suggestion(name: str) -> str:
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
 
 
+def read_word(key: str, text: str) -> object:
+    """The value of a key as one word: a list with commas between its members. Raises ConfigError."""
+    members = [member.strip(" []") for member in text.split(",")]
+    value = [member for member in members if member] if key == "turn_starting_types" else _word(text)
+    return _checked(key, value, key)
+
+
 def _word(text: str) -> object:
     """A value of the environment; numbers are read where one is expected."""
     return WORDS.get(text.strip().lower(), text.strip())

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
+from strawboss.cli.otherwise import SETTING, under
 from strawboss.cli.params import POINT_IN_TIME
 from strawboss.cli.replay import moments as recorded_options
 from strawboss.cli.replay import opened
@@ -22,7 +24,7 @@ from strawboss.system.directories import file_name
 from strawboss.system.printable import printable
 from strawboss.tape.find import Seen, see
 from strawboss.tape.last import LastLook
-from strawboss.tape.play import explain_last, play
+from strawboss.tape.play import Under, explain_last, play
 from strawboss.tape.recorded_look import Evidence
 from strawboss.tape.shapes import Explained, conditions_of, run_of
 from strawboss.tape.shelf import newest_segment
@@ -42,6 +44,7 @@ WATCH_SECONDS = 0.5
 )
 @click.option("--session", metavar="ID", help="The launcher's session, where the same run id exists twice.")
 @click.option("--watch", is_flag=True, help="Again at each look that changes something; Ctrl-C ends it.")
+@SETTING
 @click.option("--all", "whole", is_flag=True, help="With the conditions that hold.")
 def explain(
     run: str,
@@ -51,20 +54,24 @@ def explain(
     at: float | None,
     session: str | None,
     watch: bool,
+    settings: tuple[tuple[str, Any], ...],
     whole: bool,
     as_json: bool,
 ) -> None:
     """Say why something was done for RUN, or was not: as the last look of its launcher saw it.
 
     Conditions are shown as they stood before the look did anything; those that do not hold come first. LOOKS (a tape,
-    an incident, recorded moments, a case) explain a run of theirs instead.
+    an incident, recorded moments, a case) explain a run of theirs instead. With --set they, or those of the newest tape
+    of its launcher, are taken anew under that setting.
     """
+    if settings and not looks:
+        looks, session = newest_looks(run, session), None
     if looks:
         if at is not None or session or watch:
             raise click.UsageError(
-                "--at, --session and --watch are for the runs of this machine; leave LOOKS out"
+                "--at, --session and --watch are for the runs of this machine; leave LOOKS and --set out"
             )
-        report, conditions = explain_recorded(list(opened(looks, launcher, platform)), run)
+        report, conditions = explain_recorded(list(opened(looks, launcher, platform)), run, under(settings))
         show(report, conditions, as_json, whole)
         return
     found = launcher_of(run, session)
@@ -75,13 +82,21 @@ def explain(
     show_seen(found, run, at, as_json, whole)
 
 
-def explain_recorded(looks: list[Evidence], run: str) -> tuple[RunReport, Explanation]:
-    story, _ = play(looks)
+def newest_looks(run: str, session: str | None) -> tuple[str, ...]:
+    """The newest segment of its launcher's tape; none where it has no tape, which `show_seen` says."""
+    newest = newest_segment(launcher_of(run, session).session)
+    return (str(newest),) if newest else ()
+
+
+def explain_recorded(
+    looks: list[Evidence], run: str, settings: Under | None = None
+) -> tuple[RunReport, Explanation]:
+    story, _ = play(looks, settings)
     last = {report.run: report for report in story[-1].runs}
     if run not in last:
         known = ", ".join(sorted(last)) or "none"
         raise click.UsageError(f"no run {run} in the last look; there are: {known}")
-    return last[run], explain_last(looks, run)
+    return last[run], explain_last(looks, run, settings)
 
 
 def show_seen(found: LastLook, run: str, at: float | None, as_json: bool, whole: bool) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
+from strawboss.cli.otherwise import SETTING, under
 from strawboss.cli.tables import show_table
 from strawboss.cli.text import print_json, say, say_text
 from strawboss.recovery.commands import (
@@ -23,7 +22,6 @@ from strawboss.recovery.commands import (
     WriteKey,
 )
 from strawboss.recovery.memory import RunReport
-from strawboss.recovery.settings import Beyond, Settings
 from strawboss.system.printable import printable
 from strawboss.tape.door import open_looks
 from strawboss.tape.play import Told, play, summarize
@@ -33,40 +31,6 @@ from strawboss.tape.shapes import look_of, summary_of
 from strawboss.tape.words import sentence
 
 PLATFORMS = ("linux", "darwin", "win32")
-HINTS = typing.get_type_hints(Settings)
-
-
-class SettingParam(click.ParamType[tuple[str, object]]):
-    """`nudge=off`, `interval=5`: a setting of the core and its value."""
-
-    name = "setting"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, object]:
-        if isinstance(value, tuple):
-            return value
-        name, _, text = str(value).partition("=")
-        shape = SHAPES.get(HINTS.get(name))
-        if shape is None:
-            known = ", ".join(one for one, hint in HINTS.items() if hint in SHAPES)
-            self.fail(
-                f"there is no setting {name!r}; there are {known}; write for example nudge=off", param, ctx
-            )
-        read, expected = shape
-        try:
-            return name, read(text)
-        except (ValueError, KeyError):
-            self.fail(f"{text!r} is no value for {name}; write {expected}", param, ctx)
-
-
-# How a setting of that type is read, and what to write for it.
-SHAPES: dict[Any, tuple[Callable[[str], object], str]] = {
-    bool: (lambda text: {"on": True, "true": True, "off": False, "false": False}[text], "on or off"),
-    float: (float, "a number"),
-    Beyond: (Beyond, "warn, recover or off"),
-}
-SETTING = SettingParam()
 
 
 def moments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,9 +55,7 @@ def moments(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--diff", is_flag=True, help="Only where this version decides otherwise than the tape; exit 1 then."
 )
-@click.option(
-    "--set", "settings", type=SETTING, multiple=True, metavar="NAME=VALUE", help="With another setting."
-)
+@SETTING
 @click.option(
     "--save", type=click.Path(dir_okay=False, path_type=Path), help="Write what was replayed as a tape."
 )
@@ -117,8 +79,7 @@ def replay(
     if diff:
         looks = taped(looks)
     saved = SavedTape() if save else None
-    changed = replace(Settings(), **dict(settings)) if settings else None
-    story, _ = play(looks, changed, saved.record if saved else None)
+    story, _ = play(looks, under(settings), saved.record if saved else None)
     if saved and save:
         _save(saved, save)
     if diff:

@@ -36,6 +36,7 @@ class Taking:
 
 
 Record = Callable[[Steps, Taking], Steps]
+Under = Callable[[Launcher, Settings], tuple[Launcher, Settings]]  # what a look is to be taken with instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,12 @@ class Summary:
 
 
 def play(
-    looks: Iterable[Evidence], settings: Settings | None = None, record: Record | None = None
+    looks: Iterable[Evidence], settings: Settings | Under | None = None, record: Record | None = None
 ) -> tuple[list[Told], World]:
     """Take every look, `LOOK_SECONDS` apart where no clock is recorded. Raises StopIteration without looks.
 
-    Effects are played on the evidence; those of a tape are known. With `settings` a tape is evidence like any other.
-    `record` writes the looks down on their way.
+    Effects are played on the evidence; those of a tape are known. With `settings`, all of them or a change of those that
+    each look was taken with, a tape is evidence like any other. `record` writes the looks down on their way.
     """
     given = iter(looks)
     first = next(given)
@@ -80,7 +81,7 @@ def play(
 
 
 class Player:
-    def __init__(self, first: Evidence, settings: Settings | None, record: Record | None) -> None:
+    def __init__(self, first: Evidence, settings: Settings | Under | None, record: Record | None) -> None:
         self.world = World(first)
         self._settings, self._record = settings, record
         self.memory = Memory()
@@ -95,8 +96,7 @@ class Player:
         self.world.turn_to(evidence, now)
         begins_with = evidence.begins_with
         taking = Taking(
-            evidence.launcher,
-            self._settings or evidence.settings,
+            *_taken_with(evidence, self._settings),
             self.memory if begins_with is None else begins_with,
             now,
             begins=begins_with is not None or self._number == 1,
@@ -147,18 +147,26 @@ def _noted(done: list[tuple[Command, Any]], command: Command, answer: Any) -> An
     return answer
 
 
-def explain_last(looks: Sequence[Evidence], run: str, settings: Settings | None = None) -> Explanation:
+def _taken_with(look: Evidence, settings: Settings | Under | None) -> tuple[Launcher, Settings]:
+    if settings is None or isinstance(settings, Settings):
+        return look.launcher, settings or look.settings
+    return settings(look.launcher, look.settings)
+
+
+def explain_last(
+    looks: Sequence[Evidence], run: str, settings: Settings | Under | None = None
+) -> Explanation:
     """Every condition of that run at the last look, as things stood before it did anything."""
     last = looks[-1]
-    if last.taped is not None:
+    if last.taped is not None and settings is None:
         return explain_look(last, World(last), run, settings)
     _, world = play(looks[:-1], settings) if len(looks) > 1 else ((), World(last))
     world.turn_to(last, Clock(0, 0))
     return explain_look(last, world, run, settings)
 
 
-def explain_look(look: Evidence, world: World, run: str, settings: Settings | None = None) -> Explanation:
-    return drive(explain(look.launcher, settings or look.settings, run), world.answer)
+def explain_look(look: Evidence, world: World, run: str, settings: Settings | Under | None) -> Explanation:
+    return drive(explain(*_taken_with(look, settings), run), world.answer)
 
 
 def drive(generator: Generator[Command, Any, T], answer_to: Callable[[Command], Any]) -> T:

@@ -44,6 +44,20 @@ def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[objec
 
 
 @LIVE
+def test_under_another_setting_the_looks_of_the_tape_are_taken_anew(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "restored: off in the config" not in run([RUN], capsys)[1]
+    for more in ([], ["--session", LAUNCHER.id]):
+        code, out, _ = run([RUN, "--set", "restored=off", *more], capsys)
+        assert code == 0
+        assert "restored: off in the config" in out
+    code, _, err = run([RUN, "--set", "restored=off", "--at", "10m"], capsys)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "leave LOOKS and --set out" in err
+
+
+@LIVE
 def test_one_sentence_comes_first_then_what_does_not_hold(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run([RUN], capsys)
     assert code == 0
@@ -175,7 +189,7 @@ def test_a_tape_in_a_file_is_explained_too(taped: Taped, capsys: pytest.CaptureF
     ("arguments", "says"),
     [
         (["nobody", RESTART[0]], "no run nobody in the last look; there are: 0f238203"),
-        ([RUN, RESTART[0], "--at", "10m"], "leave LOOKS out"),
+        ([RUN, RESTART[0], "--at", "10m"], "leave LOOKS and --set out"),
         ([RUN, "/no/such"], "no such directory or file"),
     ],
 )

@@ -31,7 +31,7 @@ def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[objec
         (["replay", "/no/such"], "no such directory"),
         (["replay", str(ROOT)], "not a recording"),
         (["replay", __file__], "a case that ends in .json"),
-        (["replay", REPORT, "--set", "mood=sunny"], "there is no setting 'mood'; there are interval, nudge"),
+        (["replay", REPORT, "--set", "mood=sunny"], "there is no setting 'mood'; there are interval, role"),
         (["replay", REPORT, "--set", "nudge=maybe"], "'maybe' is no value for nudge; write on or off"),
         (
             ["replay", REPORT, "--set", "lost=maybe"],
@@ -152,7 +152,7 @@ def test_the_difference_another_setting_would_have_made_is_told_look_by_look(
         "run a213437c: then restored found once (nothing in its way); now restored watching (restored.is_on no)"
         in " ".join(out.split())
     )
-    code, out, _ = run(["replay", "--diff", "--set", "observe=off", saved], capsys)
+    code, out, _ = run(["replay", "--diff", "--set", "mode=act", saved], capsys)
     assert (code, out) == (0, "3 looks, all decided as they were\n")
 
 
