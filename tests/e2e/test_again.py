@@ -152,7 +152,12 @@ def needs_of(fleet: Fleet, *children: Child) -> dict[str, NeedsYou]:
     return needs
 
 
-def test_by_default_a_child_whose_pane_was_forgotten_gets_one_warning_with_the_call_to_make() -> None:
+def test_by_default_a_child_whose_pane_was_forgotten_gets_one_warning_with_the_call_to_make(
+    request: pytest.FixtureRequest,
+) -> None:
+    """By itself on its machine: the setting is named only where no other pi could be the one that holds the session."""
+    if not runs_alone(f"{request.path}::{request.node.name}"):
+        return
     with machine() as fleet:
         launcher = fleet.launch()
         child = forgotten(fleet, launcher)

@@ -29,6 +29,7 @@ from strawboss.resident.session import Session
 CHILDREN = 10
 LOOKS_OF_AN_HOUR = 240
 LOOK_SECONDS = 15.0
+FIRST_PID = 5_000_000  # of the children: beyond what Linux gives to any process
 
 
 class Family:
@@ -142,7 +143,7 @@ class Family:
         number = int(params["pane_id"].removeprefix("w1:p")) - 2
         foreground = [
             {"pid": 1000, "name": "bash", "argv": ["bash", str(self.script_of(number))]},
-            {"pid": 2000 + number, "name": "pi", "argv": ["pi"]},
+            {"pid": FIRST_PID + number, "name": "pi", "argv": ["pi"]},
         ]
         info = {"pane_id": params["pane_id"], "shell_pid": 1, "foreground_processes": foreground}
         return {"type": "pane_process_info", "process_info": info}
@@ -182,7 +183,7 @@ def test_the_one_that_is_lost_in_such_an_hour_is_asked_once_and_the_rest_is_quie
     """The counters count: an hour like the one above, but for one child that ends its turn and is not tracked."""
     with (
         IntercomPeer(family.broker.socket_path, SESSION, name="launcher", pid=os.getpid()),
-        IntercomPeer(family.broker.socket_path, "child", name="child", pid=2003) as child,
+        IntercomPeer(family.broker.socket_path, "child 3", name="child", pid=FIRST_PID + 3) as child,
     ):
         family.look()
         family.tracked.remove(family.runs[3])
