@@ -88,8 +88,9 @@ def _look(known: Known, registry: Registry) -> Commands:
     known.keys = dict(count_keys(transcript.keys))
     torn = [run for run in open_runs if transcript.may_hold_torn_key_of(run)]
     _see_nothing(known, KEYS_READABLE.unknown(TORN_KEY), torn)
-    if torn and known.first_time("torn keys"):
-        yield Notify("warning", torn_keys(torn, known.launcher.file))
+    untold = [run for run in torn if known.first_time(f"torn key {run}")]
+    if untold:
+        yield Notify("warning", torn_keys(untold, known.launcher.file))
     yield from _gather(known, [run for run in open_runs if run not in torn], registry, transcript)
     if known.memory.jumped(known.now):
         _only_observe(known)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 
-KNOWN_KEYS = ("seen", "nudged", "closing", "unclosed", "resumed", "continued", "gaveUp", "lost")
+from strawboss.recovery.keys import FOLD, SEEN
+
+KNOWN_KEYS = tuple(FOLD)
 ANY = "*"
 
 _MARK = b'"straw-boss"'
@@ -47,7 +49,7 @@ def _of_key(part: bytes) -> Set[str]:
         return {ANY}
     name, named, run, ended = (text.decode() for text in member.groups())
     keys = {key for key in KNOWN_KEYS if (key == name if named else key.startswith(name))}
-    if keys == {"seen"}:
+    if keys == {SEEN}:
         return set()
     if not keys:
         return {ANY}

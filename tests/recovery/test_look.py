@@ -79,6 +79,15 @@ def test_a_torn_key_of_another_run_costs_this_one_nothing() -> None:
     assert report.obstacle is None
 
 
+def test_each_run_that_a_torn_key_blocks_is_told_of_once() -> None:
+    desk = restored(transcript=Transcript((SEEN,), torn_keys=frozenset({"*"})))
+    desk.look_times(3)
+    desk.runs = {**desk.runs, "b2c3d4e5": desk.runs[RUN]}
+    desk.look_times(3)
+    told = [command.text for command in desk.said if isinstance(command, Notify)]
+    assert [(RUN in text, "b2c3d4e5" in text) for text in told] == [(True, False), (False, True)]
+
+
 @pytest.mark.parametrize("blind", BLIND.values(), ids=BLIND)
 def test_a_blind_look_does_nothing_and_starts_every_proof_again(blind: dict[str, Any]) -> None:
     for desk in (stranded(), restored()):

@@ -48,6 +48,8 @@ def test_what_can_only_have_been_seen_blocks_nothing(data: st.DataObject) -> Non
         (b'"lost":"a1b2c3d4","at":"2026', {RUN}),
         (b'"at":"2026-12-01","nudged":"a1', {ANY}),
         (b'"adopted":"a1b2c3d4"', {ANY}),
+        (b'"warned":"a1b2c3d4","term', {RUN}),
+        (b'"unnudged":"a1b2', {"a1b2*"}),
         (b'"s', set()),
         (b'"seen":"a1', set()),
     ],
