@@ -24,8 +24,8 @@ from strawboss.system.directories import file_name
 from strawboss.system.printable import printable
 from strawboss.tape.find import Seen, see
 from strawboss.tape.last import LastLook
+from strawboss.tape.look_interface import Evidence
 from strawboss.tape.play import Under, explain_last, play
-from strawboss.tape.recorded_look import Evidence
 from strawboss.tape.shapes import Explained, conditions_of, run_of
 from strawboss.tape.shelf import newest_segment
 from strawboss.tape.words import condition_lines, sentence

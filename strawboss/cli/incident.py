@@ -16,9 +16,9 @@ from strawboss.cli.text import say
 from strawboss.system.files import write_atomically
 from strawboss.tape.door import open_looks
 from strawboss.tape.incident import Incident, NotTheSameError, make_incident, since
+from strawboss.tape.look_interface import NotARecordingError
 from strawboss.tape.play import play
 from strawboss.tape.reader import read_session
-from strawboss.tape.recorded_look import NotARecordingError
 from strawboss.tape.taped_look import TapedLook
 
 KEY_BYTES = 32

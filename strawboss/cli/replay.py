@@ -24,8 +24,8 @@ from strawboss.recovery.commands import (
 from strawboss.recovery.memory import RunReport
 from strawboss.system.printable import printable
 from strawboss.tape.door import open_looks
+from strawboss.tape.look_interface import Evidence, NotARecordingError
 from strawboss.tape.play import Told, play, summarize
-from strawboss.tape.recorded_look import Evidence, NotARecordingError
 from strawboss.tape.save import SavedTape
 from strawboss.tape.shapes import look_of, summary_of
 from strawboss.tape.words import sentence

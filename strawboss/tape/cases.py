@@ -60,7 +60,7 @@ from strawboss.recovery.evidence import (
 from strawboss.recovery.memory import Memory
 from strawboss.recovery.settings import Settings
 from strawboss.recovery.verdict import Unknown
-from strawboss.tape.recorded_look import Evidence, NotARecordingError
+from strawboss.tape.look_interface import Evidence, NotARecordingError
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ from itertools import chain
 from pathlib import Path
 
 from strawboss.tape.cases import open_fixture
+from strawboss.tape.look_interface import Evidence, NotARecordingError
 from strawboss.tape.moment import is_moment, open_recording
 from strawboss.tape.reader import read_session, read_tape
-from strawboss.tape.recorded_look import Evidence, NotARecordingError
 from strawboss.tape.shelf import segments_of
 
 BEGINNING = b'{"format":'

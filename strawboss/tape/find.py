@@ -9,9 +9,9 @@ from pathlib import Path
 from strawboss.recovery.explain import Explanation
 from strawboss.recovery.memory import RunReport
 from strawboss.tape.last import LastLook
+from strawboss.tape.look_interface import NotARecordingError
 from strawboss.tape.play import explain_last
 from strawboss.tape.reader import read_tape
-from strawboss.tape.recorded_look import NotARecordingError
 from strawboss.tape.shelf import segments_of
 from strawboss.tape.taped_look import TapedLook
 

@@ -45,7 +45,7 @@ from strawboss.recovery.evidence import (
 from strawboss.recovery.settings import Settings
 from strawboss.recovery.verdict import Unknown
 from strawboss.runs import Disk
-from strawboss.tape.recorded_look import NotARecordingError
+from strawboss.tape.look_interface import NotARecordingError
 
 T = TypeVar("T")
 

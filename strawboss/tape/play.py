@@ -14,9 +14,9 @@ from strawboss.recovery.memory import Memory, RunReport
 from strawboss.recovery.observing import take_look
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
 from strawboss.tape.exact import Difference, EndedError, Exact, differences
+from strawboss.tape.look_interface import Evidence
+from strawboss.tape.look_lines import Steps
 from strawboss.tape.memo import Memo
-from strawboss.tape.recorded_look import Evidence
-from strawboss.tape.recorder import Steps
 from strawboss.tape.taped_look import TapedLook
 from strawboss.tape.world import World
 

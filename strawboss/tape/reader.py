@@ -14,7 +14,7 @@ from strawboss.recovery.verdict import Unknown
 from strawboss.tape.codec import NotReadableError, typed
 from strawboss.tape.delta import changed
 from strawboss.tape.lines import CARRIED, FORMAT, decode
-from strawboss.tape.recorded_look import NotARecordingError
+from strawboss.tape.look_interface import NotARecordingError
 from strawboss.tape.shelf import segments_of
 from strawboss.tape.taped_look import Segment, Spoken, TapedLook, key_of
 

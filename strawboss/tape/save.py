@@ -7,8 +7,8 @@ from typing import Any
 
 from strawboss.system.files import write_atomically
 from strawboss.tape.lines import encode
+from strawboss.tape.look_lines import Recorder, Steps
 from strawboss.tape.play import Taking
-from strawboss.tape.recorder import Recorder, Steps
 
 
 class SavedTape:

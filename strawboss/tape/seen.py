@@ -10,7 +10,7 @@ from strawboss.recovery.explain import Explanation, explain
 from strawboss.recovery.memory import Look
 from strawboss.recovery.settings import Settings
 from strawboss.tape.lines import CARRIED, READS
-from strawboss.tape.recorder import Steps
+from strawboss.tape.look_lines import Steps
 
 
 class Seen:

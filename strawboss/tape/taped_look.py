@@ -74,7 +74,7 @@ class TapedLook:
         key = key_of(spoken)
         return answer_of(spoken, self.before[key]) if key in self.before else unasked(name)
 
-    # -- what every recorded look can be asked (`recorded_look.Evidence`) ------------------------------------------
+    # -- what every recorded look can be asked (`look_interface.Evidence`) ------------------------------------------
 
     @property
     def label(self) -> str:

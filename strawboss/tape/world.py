@@ -10,7 +10,7 @@ from strawboss.recovery import commands as c
 from strawboss.recovery.commands import Command, Outcome, Result, SessionState
 from strawboss.recovery.evidence import Clock, KeyEntry, Panes, Processes, Transcript
 from strawboss.recovery.verdict import Unknown
-from strawboss.tape.recorded_look import Evidence
+from strawboss.tape.look_interface import Evidence
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from strawboss.recovery.settings import Settings
 from strawboss.system.files import make_private_directory
 from strawboss.tape.last import encode_last
 from strawboss.tape.lines import encode
-from strawboss.tape.recorder import LEAVING, Recorder, Steps
+from strawboss.tape.look_lines import LEAVING, Recorder, Steps
 from strawboss.tape.shelf import LAST, Limits, Segment, prune, replace_unsynced
 
 # What a defect of the tape, or a value it does not know, may raise. An end of the process is none of these.

@@ -24,7 +24,7 @@ from strawboss.wakeup.store import approvals, cycles, events, inbox
 from strawboss.wakeup.store.available import available
 from strawboss.wakeup.store.changes import listening
 from strawboss.wakeup.store.database import Database
-from strawboss.wakeup.store.engines.kind import Changed
+from strawboss.wakeup.store.engines.interface import Changed
 from strawboss.wakeup.store.errors import StoreError
 
 FETCH, SELECT = 2, 3

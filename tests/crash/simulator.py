@@ -32,7 +32,7 @@ from strawboss.recovery.look import look_at_runs
 from strawboss.recovery.memory import Memory
 from strawboss.recovery.restored.numbers import LAST_MISS
 from strawboss.recovery.settings import Beyond, Settings
-from strawboss.tape.recorder import Steps
+from strawboss.tape.look_lines import Steps
 from strawboss.tape.writer import Tape
 
 ON_SESSION = frozenset({"child", "restored", "person"})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strawboss.recovery.evidence import Activity, Clock, Holders, Identity, Pane, Process
 from strawboss.recovery.verdict import Unknown
 from strawboss.tape.cases import EMPTY, ONCE, open_fixture
-from strawboss.tape.recorded_look import Evidence, NotARecordingError
+from strawboss.tape.look_interface import Evidence, NotARecordingError
 
 LAUNCHER = {"id": "boss", "name": "", "file": "/s/boss.jsonl", "cwd": "/w"}
 WAITING = {"phase": "waiting", "latest_event": "agent_end", "updated_at": 1}

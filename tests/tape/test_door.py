@@ -10,7 +10,7 @@ from tape.scenes import RECORDED, directory
 from tape.taping import Taped
 
 from strawboss.tape.door import open_looks
-from strawboss.tape.recorded_look import NotARecordingError
+from strawboss.tape.look_interface import NotARecordingError
 
 
 def test_a_moment_a_case_a_tape_and_one_of_its_segments(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from recovery.given import RUN
 from tape.taping import Taped
 
 from strawboss.recovery.verdict import Unknown
+from strawboss.tape.look_interface import NotARecordingError
 from strawboss.tape.reader import read_tape
-from strawboss.tape.recorded_look import NotARecordingError
 from strawboss.tape.taped_look import NOT_ASKED, TapedLook
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from strawboss.wakeup.store.database import Database, driver_errors
 from strawboss.wakeup.store.engines import kind_of
-from strawboss.wakeup.store.engines.kind import Changed
+from strawboss.wakeup.store.engines.interface import Changed
 
 
 def announce(connection: Connection, whom: str | None) -> None:

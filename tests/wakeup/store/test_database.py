@@ -13,7 +13,7 @@ from wakeup.postgres import statement
 
 from strawboss.wakeup.store import tasks
 from strawboss.wakeup.store.database import Database, open_database
-from strawboss.wakeup.store.engines import kind, postgresql
+from strawboss.wakeup.store.engines import interface, postgresql
 from strawboss.wakeup.store.errors import StoreError
 from strawboss.wakeup.store.tasks import NewTask
 
@@ -107,7 +107,7 @@ def test_a_directory_nobody_can_write_to_is_one_line(home: Path) -> None:
 def test_a_locked_store_is_unavailable_and_well_afterwards(
     database: Database, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kind, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(interface, "BUSY_SECONDS", 0.05)
     impatient = open_database(store_url)
     with database.write() as connection:
         connection.execute(text("DELETE FROM tasks"))

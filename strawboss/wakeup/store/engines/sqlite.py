@@ -16,8 +16,8 @@ from sqlalchemy.exc import DisconnectionError
 
 from strawboss.system.directories import state_directory
 from strawboss.system.files import FILE_MODE, make_private_directory
-from strawboss.wakeup.store.engines import kind
-from strawboss.wakeup.store.engines.kind import Changed
+from strawboss.wakeup.store.engines import interface
+from strawboss.wakeup.store.engines.interface import Changed
 from strawboss.wakeup.store.errors import StoreError
 
 SERIAL = "INTEGER PRIMARY KEY"
@@ -47,7 +47,7 @@ def connect(url: URL, *, create: bool) -> Engine:
         raise StoreError(f"{path}: {error.strerror}") from None
     # mode=rw: a store that has vanished is an error and not a new, empty one.
     address = URL.create("sqlite", database=f"file:{_quoted(path)}", query={"mode": "rw", "uri": "true"})
-    engine = create_engine(address, connect_args={"timeout": kind.BUSY_SECONDS})
+    engine = create_engine(address, connect_args={"timeout": interface.BUSY_SECONDS})
     _follow_the_file(engine, str(path))
     return engine
 
@@ -122,7 +122,7 @@ def _follow_the_file(engine: Engine, path: str) -> None:
 
 def _write_ahead(connection: Any) -> None:
     # SQLite gives up at once, without its busy timeout, when two switch an empty store over at the same time.
-    give_up = time.monotonic() + kind.BUSY_SECONDS
+    give_up = time.monotonic() + interface.BUSY_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")

@@ -70,7 +70,7 @@ def test_who_waits_on_purpose_may_wait_longer(impatient: Database) -> None:
 
 
 def test_the_usual_patience_outlasts_the_servers_own_limit() -> None:
-    from strawboss.wakeup.store.engines.kind import BUSY_SECONDS
+    from strawboss.wakeup.store.engines.interface import BUSY_SECONDS
 
     assert patience.Impatient.wait.__module__ == patience.__name__
     assert patience.ANSWER_SECONDS > BUSY_SECONDS

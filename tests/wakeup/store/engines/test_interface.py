@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 from strawboss.wakeup.store.engines import KINDS, kind_of
-from strawboss.wakeup.store.engines.kind import Kind
+from strawboss.wakeup.store.engines.interface import Kind
 
 ASKED = {name for name, _ in inspect.getmembers(Kind, inspect.isfunction) if not name.startswith("_")}
 
