@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+
+# New objects before rubbish is looked for: a short command is done before, a long one still stays small.
+COLLECT_AFTER = 50_000
 
 
 def main() -> None:
@@ -11,6 +15,7 @@ def main() -> None:
         from strawboss.cli.run import run
 
         sys.exit(run())
+    gc.set_threshold(COLLECT_AFTER)
     from strawboss.cli.main import main as command_line
 
     command_line()

@@ -7,6 +7,7 @@ What is `slow` comes first, so that no worker is left with it alone at the end; 
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ settings.load_profile("strawboss")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background of a shell; what a test starts and interrupts must not inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _state_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test writes among the tapes, locks and tasks of whoever runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRAWBOSS_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

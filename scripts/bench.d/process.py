@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
+from unittest.mock import patch
 
 import psutil
 from bench.budget import Budget, Measured
@@ -226,7 +227,11 @@ class Place:
         }
         log = Log(self.folder / "logs", "bench")
         started = Started(**self.started)
-        with closing(Session(started, Config(), environment, "linux", link, log, lambda: False)) as session:
+        own = {"STRAWBOSS_STATE_DIR": str(self.folder / "state")}
+        with (
+            patch.dict(os.environ, own),
+            closing(Session(started, Config(), environment, "linux", link, log, lambda: False)) as session,
+        ):
             yield session
         log.close()
 

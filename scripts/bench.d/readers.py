@@ -98,7 +98,9 @@ def _cut_verdict(path: Path, size: int, record: int, budgets: tuple[Budget, Budg
 
     def verdict() -> None:
         tail = disk.tail(str(path))
-        assert turn_of(tail, Settings(), Unknown("not asked"), restored=False).verdict.answer is Answer.YES
+        assert (
+            turn_of(tail, (), Settings(), Unknown("not asked"), restored=False).verdict.answer is Answer.YES
+        )
 
     with _counted_bytes() as read:
         verdict()

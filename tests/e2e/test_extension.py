@@ -331,7 +331,7 @@ def test_a_process_that_gives_no_sign_of_a_look_is_replaced_three_times_and_then
     with place.pi() as pi:
         wait_until(lambda: len(pi.notices()) == 4)
         notices, pids = pi.notices(), place.pids()
-        assert not any(map(is_alive, pids))
+        wait_until(lambda: not any(map(is_alive, pids)))
         assert pi.wait_for(is_status)["statusText"] == notices[3]
         pi.command("/strawboss")
         assert pi.wait_for(is_notice, count=5)["message"] == notices[3]
