@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 from strawboss.overview.judge import View, view, written_at
 from strawboss.overview.layout import Colour, wrapped
 from strawboss.overview.page import page
-from strawboss.overview.seen import Seen, Watch
+from strawboss.overview.seen import Reports, Seen, Watch
 from strawboss.recovery.evidence import KeyEntry, Transcript
 from strawboss.recovery.settings import Beyond, Settings
 from strawboss.recovery.verdict import Unknown
@@ -82,7 +82,7 @@ def seen(scene: Scene) -> Seen:
     return Seen(
         launcher,
         scene.watch,
-        story[-1].runs,
+        Reports.of(story[-1].runs),
         LOOKED_AT,
         moved(transcript, NOW - scene.ago - began),
         bring_back=bring_back(launcher, AGENT_DIRECTORY),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from strawboss.overview.seen import Seen, Watch
+from strawboss.overview.seen import SETTLED, Seen, Watch
 from strawboss.recovery.evidence import KeyEntry, Launcher, Transcript
 from strawboss.recovery.keys import CLAIM, CONTINUED, GAVE_UP, LEFT, LOST, NUDGED, RESUMED, WARNED
 from strawboss.recovery.memory import RunReport
@@ -20,7 +20,6 @@ DAY_SECONDS = 86_400.0
 WEEK_SECONDS = 7 * DAY_SECONDS
 RELOAD = "/reload"
 AT_WORK = "tracked"
-SETTLED = "settled"
 CLOSED_STATES = frozenset({SETTLED}) | ASKED | HANDED_OVER
 UNKNOWN_TIME = 0.0
 
@@ -68,7 +67,7 @@ class View:
 
     @property
     def at_work(self) -> int:
-        return sum(run.state == AT_WORK for run in self.seen.runs)
+        return sum(run.state == AT_WORK for run in self.seen.runs.open)
 
 
 def view(seen: Seen, now: float, since: float = WEEK_SECONDS) -> View:
@@ -78,7 +77,7 @@ def view(seen: Seen, now: float, since: float = WEEK_SECONDS) -> View:
         seen,
         tuple(_needs(seen, keys, now, since)),
         tuple(_recovered(seen, keys, now)),
-        () if seen.watch is Watch.CLOSED else tuple(run for run in seen.runs if run.stranded),
+        () if seen.watch is Watch.CLOSED else tuple(run for run in seen.runs.open if run.stranded),
     )
 
 
@@ -135,13 +134,18 @@ def _looked(seen: Seen) -> float:
 
 def _failed(seen: Seen, keys: tuple[KeyEntry, ...], oldest: float) -> Iterable[Need]:
     """Runs whose last word leaves them to a person, and that nobody has seen to since."""
-    runs = {run.run: run for run in seen.runs}
     last = {entry.run: entry for entry in keys if entry.key in LEFT or entry.key in DONE}
+    runs = _reports(seen, last)
     for run, entry in last.items():
         what = _what_failed(entry)
         if what and _is_new(entry, oldest) and not _is_seen_to(seen, run) and not _is_void(runs.get(run)):
             name = runs[run].name if run in runs else ""
             yield Need(seen.launcher, run, name, what, _by_hand(seen, entry))
+
+
+def _reports(seen: Seen, wanted: Collection[str]) -> dict[str, RunReport]:
+    """Of these runs, by id."""
+    return {run.run: run for run in seen.runs if run.run in wanted} if wanted else {}
 
 
 def _what_failed(entry: KeyEntry) -> str:
@@ -201,12 +205,13 @@ def _resume(seen: Seen, run: str) -> str:
 
 
 def _recovered(seen: Seen, keys: tuple[KeyEntry, ...], now: float) -> Iterable[Recovery]:
-    names = {run.run: run.name for run in seen.runs}
     last = {entry.run: entry for entry in keys if entry.key in DONE}
+    runs = _reports(seen, last)
     for run, entry in last.items():
         at = written_at(entry)
         if now - at < DAY_SECONDS:
-            yield Recovery(seen.launcher, run, names.get(run, ""), DONE[entry.key], at)
+            name = runs[run].name if run in runs else ""
+            yield Recovery(seen.launcher, run, name, DONE[entry.key], at)
 
 
 def written_at(entry: KeyEntry) -> float:

@@ -23,8 +23,8 @@ from strawboss.resident.effects import Effects, Panes, Peers
 from strawboss.resident.launcher import artifacts_directory, disk_of, launcher_of
 from strawboss.runs.disk import Disk
 from strawboss.runs.header import read_header
+from strawboss.tape.drive import drive
 from strawboss.tape.lines import kept_clock
-from strawboss.tape.play import drive
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from strawboss.overview.seen import Seen, Watch
+from strawboss.overview.seen import Reports, Seen, Watch
 from strawboss.recovery.evidence import Launcher, LaunchScript, Transcript
 from strawboss.recovery.keys import LEFT
 from strawboss.recovery.memory import RunReport
@@ -15,7 +15,9 @@ from strawboss.runs.disk import Disk
 def seen_from_inside(launcher: Launcher, runs: tuple[RunReport, ...], looked_at: float, disk: Disk) -> Seen:
     """As its own process sees it, at its last look (epoch seconds)."""
     transcript = disk.transcript()
-    return Seen(launcher, Watch.LOOKING, runs, looked_at, transcript, session_files(transcript, disk))
+    return Seen(
+        launcher, Watch.LOOKING, Reports.of(runs), looked_at, transcript, session_files(transcript, disk)
+    )
 
 
 def session_files(transcript: Transcript | Unknown, disk: Disk) -> Mapping[str, str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from strawboss.config import Config, state_directory
 from strawboss.machine import ProcessList
-from strawboss.overview.judge import CLOSED_STATES, DAY_SECONDS
-from strawboss.overview.seen import Seen, Watch
+from strawboss.overview.judge import AT_WORK, CLOSED_STATES, DAY_SECONDS
+from strawboss.overview.seen import SETTLED, Reports, Seen, Watch
 from strawboss.recovery.evidence import Launcher
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.recheck import REGISTRY_READABLE
@@ -32,7 +32,7 @@ from strawboss.tape.shelf import TAPES
 
 NO_INTERCOM = Absent(Unknown("pi-intercom is not asked from outside"))
 NOT_TOLD = Unknown("only its own strawboss could read it, and none has told")
-WITHOUT_KEYS = frozenset({"settled", "tracked"})  # states of runs for which no key matters to a person
+WITHOUT_KEYS = frozenset({SETTLED, AT_WORK})  # states of runs for which no key matters to a person
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Survey:
         if watch is not Watch.CLOSED:
             runs = tuple(map(_as_known, runs))
         named = replace(launcher, name=launcher.name or sessions.name_of(launcher.file))
-        return self._with_keys(Seen(named, watch, runs, looked_at), disk)
+        return self._with_keys(Seen(named, watch, Reports.of(runs), looked_at), disk)
 
     def _disk(self, launcher: Launcher, artifacts: Path) -> Disk:
         resolve = resolver_of_one_look(launcher.cwd)
@@ -145,7 +145,9 @@ class Survey:
 
     def _with_keys(self, seen: Seen, disk: Disk) -> Seen:
         seen = replace(seen, bring_back=bring_back(seen.launcher, self.environment))
-        if all(run.state in WITHOUT_KEYS for run in seen.runs) or not self._is_of_late(seen.launcher.file):
+        if all(run.state in WITHOUT_KEYS for run in seen.runs.open) or not self._is_of_late(
+            seen.launcher.file
+        ):
             return seen
         transcript = disk.transcript()
         return replace(seen, transcript=transcript, sessions=session_files(transcript, disk))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from strawboss.recovery.commands import ClosePane, Command, Effect, Pause, WriteKey
 from strawboss.recovery.evidence import Clock, Launcher
@@ -13,6 +13,7 @@ from strawboss.recovery.keys import CONTINUED, GAVE_UP, NUDGED, RESUMED
 from strawboss.recovery.memory import Memory, RunReport
 from strawboss.recovery.observing import take_look
 from strawboss.recovery.settings import LOOK_SECONDS, Settings
+from strawboss.tape.drive import drive
 from strawboss.tape.exact import Difference, EndedError, Exact, differences
 from strawboss.tape.look_interface import Evidence
 from strawboss.tape.look_lines import Steps
@@ -20,7 +21,6 @@ from strawboss.tape.memo import Memo
 from strawboss.tape.taped_look import TapedLook
 from strawboss.tape.world import World
 
-T = TypeVar("T")
 Done = tuple[tuple[Command, Any], ...]
 
 
@@ -167,18 +167,6 @@ def explain_last(
 
 def explain_look(look: Evidence, world: World, run: str, settings: Settings | Under | None) -> Explanation:
     return drive(explain(*_taken_with(look, settings), run), world.answer)
-
-
-def drive(generator: Generator[Command, Any, T], answer_to: Callable[[Command], Any]) -> T:
-    """Run a look to its end with these answers."""
-    answer = None
-    while True:
-        try:
-            command = generator.send(answer)
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
-        answer = answer_to(command)
 
 
 def summarize(story: Sequence[Told]) -> Summary:

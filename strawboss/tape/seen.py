@@ -9,6 +9,7 @@ from strawboss.recovery.evidence import Launcher
 from strawboss.recovery.explain import Explanation, explain
 from strawboss.recovery.memory import Look
 from strawboss.recovery.settings import Settings
+from strawboss.tape.drive import drive
 from strawboss.tape.lines import CARRIED, READS
 from strawboss.tape.look_lines import Steps
 
@@ -35,8 +36,7 @@ class Seen:
                 answers.setdefault(command, answer)
 
     def explain(self, launcher: Launcher, settings: Settings, run: str) -> Explanation:
-        from strawboss.tape.play import drive  # a look needs neither
-        from strawboss.tape.taped_look import unasked
+        from strawboss.tape.taped_look import unasked  # a look does not need it
 
         def answer(command: Command) -> Any:
             known = self._answers if command in self._answers else self._carried

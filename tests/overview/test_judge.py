@@ -8,7 +8,7 @@ import pytest
 from recovery.given import FILE, LAUNCHER, RUN, SECONDS, key
 
 from strawboss.overview.judge import DAY_SECONDS, RELOAD, WEEK_SECONDS, duration, needs_of, view
-from strawboss.overview.seen import Seen, Watch
+from strawboss.overview.seen import Reports, Seen, Watch
 from strawboss.recovery.evidence import KeyEntry, Resume, Transcript
 from strawboss.recovery.memory import RunReport
 from strawboss.recovery.restored.conditions import has_never_ended, has_something_left
@@ -26,7 +26,7 @@ RESUMED = replace(TRACKED, state="resumed", obstacle=SETTLED)
 
 
 def seen(watch: Watch, *runs: RunReport, keys: tuple[KeyEntry, ...] = (), **changes: object) -> Seen:
-    given = Seen(LAUNCHER, watch, runs, NOW - 3, Transcript(keys=keys), {RUN: FILE}, BACK)
+    given = Seen(LAUNCHER, watch, Reports.of(runs), NOW - 3, Transcript(keys=keys), {RUN: FILE}, BACK)
     return replace(given, **changes)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recovery.given import FILE, LAUNCHER, SECONDS, key
 
-from strawboss.overview.seen import Seen, Watch
+from strawboss.overview.seen import Reports, Seen, Watch
 from strawboss.recovery.evidence import Transcript
 from strawboss.recovery.memory import Look, Memory, RunReport
 from strawboss.recovery.verdict import Named
@@ -97,7 +97,9 @@ def test_what_needs_a_person_stands_first_with_its_command_then_what_was_recover
         key("gaveUp", "cd2f2e5e", at=iso(now - 60), why="its pane could not be closed"),
         key("resumed", "a213437c", at=iso(now - 60)),
     )
-    found = Seen(LAUNCHER, Watch.LOOKING, (ZETA, BETA), now, Transcript(keys=keys), {"cd2f2e5e": FILE})
+    found = Seen(
+        LAUNCHER, Watch.LOOKING, Reports.of((ZETA, BETA)), now, Transcript(keys=keys), {"cd2f2e5e": FILE}
+    )
     told = overview_rows(found, now)
     command = f'subagent_resume {{"sessionPath": "{FILE}"}}'
     texts = [row.text for row in status_rows(look(ZETA, BETA), 0, told)]
@@ -113,12 +115,16 @@ def test_what_needs_a_person_stands_first_with_its_command_then_what_was_recover
 
 
 def test_where_neither_is_the_runs_stand_alone() -> None:
-    assert overview_rows(Seen(LAUNCHER, Watch.LOOKING, (BETA,)), FAR) == []
+    assert overview_rows(Seen(LAUNCHER, Watch.LOOKING, Reports.of((BETA,))), FAR) == []
 
 
 @given(st.text(max_size=300))
 def test_a_name_from_elsewhere_is_printable_in_every_row(name: str) -> None:
     found = Seen(
-        LAUNCHER, Watch.LOOKING, (replace(ZETA, name=name),), FAR, Transcript(keys=(key("lost", "cd2f2e5e"),))
+        LAUNCHER,
+        Watch.LOOKING,
+        Reports.of((replace(ZETA, name=name),)),
+        FAR,
+        Transcript(keys=(key("lost", "cd2f2e5e"),)),
     )
     assert all(row.text.isprintable() for row in overview_rows(found, FAR))

@@ -11,7 +11,7 @@ import pytest
 from contract.test_herdr import at_prompt, client_of, new_herdr, start_pi, tell_session
 from standins.herdr import HerdrServer
 
-from strawboss.overview.seen import Seen, Watch
+from strawboss.overview.seen import Reports, Seen, Watch
 from strawboss.recovery.commands import Outcome, Result
 from strawboss.recovery.evidence import Launcher
 from strawboss.survey.acts import IN_A_PANE, IN_NO_PANE, NOT_CLOSED, focus, reopen
@@ -44,7 +44,7 @@ def launcher(herdr: HerdrServer) -> Launcher:
 
 @pytest.fixture
 def closed(launcher: Launcher) -> Seen:
-    return Seen(launcher, Watch.CLOSED, ())
+    return Seen(launcher, Watch.CLOSED, Reports.of(()))
 
 
 def failed(why: str) -> Result:

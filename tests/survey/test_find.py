@@ -35,7 +35,7 @@ def test_one_whose_process_holds_the_lock_and_looks_is_told_by_its_last_look(hom
     home.looked("boss", home.session("boss", RUN), TRACKED, pid=os.getpid())
     with home.lock("boss"):
         (seen,) = home.survey().values()
-    assert (seen.watch, seen.runs) == (Watch.LOOKING, (TRACKED,))
+    assert (seen.watch, tuple(seen.runs)) == (Watch.LOOKING, (TRACKED,))
 
 
 def test_one_that_holds_the_lock_and_has_not_looked_for_too_long_hangs(home: Home) -> None:

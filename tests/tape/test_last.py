@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from recovery.desk import Desk, stranded
-from recovery.given import FILES, LAUNCHER, WAITING
+from recovery.given import FILES, LAUNCHER, RUN, WAITING
 from tape.taping import Taped
 
 from strawboss.tape.last import last_look, last_looks
@@ -26,7 +26,7 @@ def test_it_is_what_the_last_look_reported(taped: Taped) -> None:
         look = taped.look()
         last = last_look(taped.session)
         assert last is not None
-        assert (last.runs, last.launcher) == (look.runs, taped.desk.launcher)
+        assert (tuple(last.runs), last.launcher) == (look.runs, taped.desk.launcher)
 
 
 def test_a_quiet_look_is_a_look_too(taped: Taped) -> None:
@@ -78,3 +78,24 @@ def test_a_name_that_is_no_utf_8_is_read_as_it_was(tmp_path: Path) -> None:
     assert last is not None
     assert last.launcher == desk.launcher
     assert taped.complaints == []
+
+
+def test_settled_runs_are_counted_at_once_and_told_when_asked_for(tmp_path: Path) -> None:
+    desk = Desk(
+        runs={RUN: WAITING, "b2b2b2b2": WAITING}, files={RUN: FILES, "b2b2b2b2": replace(FILES, ended=True)}
+    )
+    taped = Taped(tmp_path / "tapes", desk)
+    look = taped.look()
+    last = last_look(taped.session)
+    assert last is not None
+    assert ([one.run for one in last.runs.open], last.runs.settled, len(last.runs)) == ([RUN], 1, 2)
+    assert sorted(last.runs, key=str) == sorted(look.runs, key=str)
+
+
+def test_settled_runs_that_cannot_be_read_are_none(taped: Taped) -> None:
+    taped.look()
+    file = taped.session / LAST
+    file.write_bytes(file.read_bytes().partition(b"\n")[0] + b"\n[{")
+    last = last_look(taped.session)
+    assert last is not None
+    assert list(last.runs) == list(last.runs.open)
