@@ -37,7 +37,8 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class LostRun:
-    """One run that did not come back, as the warning tells it. `there`: what is there now. `worktree`: its path, if any.
+    """One run that did not come back, as the warning tells it. `there`: what is there now. `worktree`: its path,
+    empty where no manifest names it; None for a run in none.
 
     `settings`: what would have had it handed over, had it been in the config. `why_not`: why it was not, though asked for.
     """
@@ -46,7 +47,7 @@ class LostRun:
     name: str
     session_file: str
     there: str
-    worktree: str = ""
+    worktree: str | None = None
     settings: tuple[str, ...] = ()
     why_not: str = ""
 

@@ -12,12 +12,12 @@ def lost(runs: Sequence[LostRun]) -> str:
     """One warning for all runs of a look, with what is there now and the call to make."""
     what = "One run was" if len(runs) == 1 else f"{len(runs)} runs were"
     there = "; ".join(f"run {one.run} {quoted(one.name)}: {reason(one.there)}" for one in runs)
-    resumable = [(one.name, one.session_file) for one in runs if not one.worktree]
-    kept = [one for one in runs if one.worktree]
+    resumable = [(one.name, one.session_file) for one in runs if one.worktree is None]
+    kept = [one for one in runs if one.worktree is not None]
     by_hand = [resume_by_hand(resumable)] if resumable else []
     by_hand += [
-        f"Go on with run {one.run} by hand in its worktree {exactly(one.worktree)}, with `pi --session` and its "
-        f"session file {exactly(one.session_file)}"
+        f"Go on with run {one.run} by hand in its worktree{f' {exactly(one.worktree)}' if one.worktree else ''}, with "
+        f"`pi --session` and its session file {exactly(one.session_file)}"
         for one in kept
     ]
     parts = [

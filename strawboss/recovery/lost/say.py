@@ -50,7 +50,7 @@ def _as_told(facts: Facts) -> LostRun:
         facts.name,
         facts.session_file,
         what_is_left(facts),
-        _worktree(facts.files.worktree),
+        _worktree(facts),
         settings,
         "" if settings else _why_not(facts),
     )
@@ -72,5 +72,8 @@ def _why_not(facts: Facts) -> str:
     return obstacle.why if obstacle is not None else why_never_again(facts)
 
 
-def _worktree(manifest: object) -> str:
+def _worktree(facts: Facts) -> str | None:
+    if not facts.is_worktree:
+        return None
+    manifest = facts.files.worktree
     return manifest.path if isinstance(manifest, Worktree) else ""

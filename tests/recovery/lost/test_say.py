@@ -27,7 +27,7 @@ from recovery.test_again import EARLIER, RESUME, resumed_run
 
 from strawboss.recovery.again import MOST_TIMES
 from strawboss.recovery.commands import FindHolders, Notify, SessionState, TellLauncher, WriteKey
-from strawboss.recovery.evidence import Holders, Identity, Pane, Process, Transcript
+from strawboss.recovery.evidence import Holders, Identity, Pane, Policy, Process, Transcript
 from strawboss.recovery.restored.numbers import LAST_MISS
 from strawboss.recovery.settings import Beyond, Settings
 from strawboss.recovery.wording import times as spelled
@@ -56,6 +56,22 @@ def test_the_key_comes_first_and_one_warning_has_the_call_to_make_and_the_settin
     assert f'subagent_resume {{"sessionPath": "{FILE}"}}' in warning
     assert "herdr lists no pane of it" in warning
     assert "`lost: recover`" in warning
+
+
+@pytest.mark.parametrize(
+    "known_by",
+    [
+        {"files": {RUN: replace(FILES, policy=Policy("worktree", persistent=False))}},
+        {"transcript": Transcript((NOTED,), worktrees=frozenset({RUN}))},
+    ],
+    ids=["its policy", "its launch"],
+)
+def test_a_worktree_that_no_manifest_names_is_not_said_to_be_resumed(known_by: dict[str, Any]) -> None:
+    desk = forgotten(**known_by)
+    desk.look_times(TO_PROVE + 5)
+    [warning] = desk.warnings()
+    assert "subagent_resume" not in warning
+    assert f"Go on with run {RUN} by hand in its worktree, with `pi --session`" in warning
 
 
 def test_it_is_handed_over_when_that_is_asked_for_and_nothing_is_closed() -> None:
