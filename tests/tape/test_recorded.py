@@ -255,7 +255,6 @@ def test_n04_a_run_whose_session_file_is_gone_is_lost_with_one_warning(not_recor
     assert "its session file cannot be read" in warning
 
 
-@pytest.mark.xfail(strict=True, reason="nothing is said where the folder is gone too: docs/assurance.md")
 def test_n04_a_run_whose_session_folder_is_gone_is_lost_with_one_warning(
     folder_gone: list[Recording],
 ) -> None:

@@ -36,13 +36,6 @@ def is_on(facts: Facts) -> Said:
     return no("lost: off in the config") if facts.settings.lost is Beyond.OFF else YES
 
 
-@condition(has_never_ended.sentence)
-def has_not_ended(facts: Facts) -> Said:
-    """Where the folder of its session is gone, so is whatever could say that it ended, and a person is told."""
-    ended = facts.files.ended
-    return YES if isinstance(ended, Unknown) and ended.absent else has_never_ended.judge(facts)
-
-
 @condition(is_not_forked.sentence)
 def no_fork_is_there(facts: Facts) -> Said:
     return YES if isinstance(facts.forks, Unknown) and facts.forks.absent else is_not_forked.judge(facts)
@@ -200,7 +193,7 @@ BY_FILES: Conditions = (
     was_not_resumed_since,
     is_not_persistent,
     has_not_been_acted_on,
-    has_not_ended,
+    has_never_ended,
     has_something_left,
     was_seen_running,
     was_not_said,

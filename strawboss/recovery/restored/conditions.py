@@ -47,10 +47,18 @@ def platform_can_prove(facts: Facts) -> Said:
 
 @condition("it never ended")
 def has_never_ended(facts: Facts) -> Said:
-    """No `<session>.exit` beside its session file."""
-    if isinstance(facts.files.ended, Unknown):
-        return unknown(facts.files.ended)
-    return no("ended: its exit sidecar is there") if facts.files.ended else YES
+    """No `<session>.exit` beside its session file. Where that folder is gone, so is whatever could say that it ended."""
+    ended = facts.files.ended
+    if isinstance(ended, Unknown):
+        return YES if ended.absent else unknown(ended)
+    return no("ended: its exit sidecar is there") if ended else YES
+
+
+@condition("the folder of its session is there")
+def session_folder_is_there(facts: Facts) -> Said:
+    """Without it nobody knows whether it ended: then nothing is closed, and it can only be lost."""
+    ended = facts.files.ended
+    return unknown(ended) if isinstance(ended, Unknown) else YES
 
 
 @condition("its worktree still stands")
@@ -163,6 +171,7 @@ BY_PANES: Conditions = (
     launcher_is_alone,
     was_seen_running,
     pane_is_there,
+    session_folder_is_there,
     pane_is_on_its_session,
     pane_is_an_idle_pi,
     restore_happened,
@@ -191,7 +200,7 @@ TO_GO_ON: Conditions = (
     nobody_else_is_seen,
 )
 # Not misses: the world could not be asked.
-NOT_COUNTED: Conditions = (panes_are_listed, launcher_is_alone)
+NOT_COUNTED: Conditions = (panes_are_listed, launcher_is_alone, session_folder_is_there)
 
 
 def is_miss(facts: Facts, obstacle: Verdict) -> bool:

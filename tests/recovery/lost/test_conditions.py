@@ -37,6 +37,7 @@ from strawboss.recovery.evidence import Holders, Identity, KeyEntry, Process, Re
 from strawboss.recovery.facts import NOT_ASKED, Facts, Standing
 from strawboss.recovery.lost import LOST, conditions
 from strawboss.recovery.lost.conditions import pane_left, what_is_left
+from strawboss.recovery.restored.conditions import has_never_ended
 from strawboss.recovery.settings import Beyond, Settings
 from strawboss.recovery.verdict import Answer, Unknown, first_obstacle
 
@@ -76,9 +77,9 @@ def test_a_run_whose_session_nobody_holds_is_lost() -> None:
     ("change", "condition", "answer"),
     [
         ({"settings": replace(SETTINGS, lost=Beyond.OFF)}, conditions.is_on, NO),
-        ({"files": replace(FILES, ended=True)}, conditions.has_not_ended, NO),
-        ({"files": replace(FILES, ended=UNKNOWN)}, conditions.has_not_ended, MAYBE),
-        ({"files": replace(FILES, ended=GONE)}, conditions.has_not_ended, YES),
+        ({"files": replace(FILES, ended=True)}, has_never_ended, NO),
+        ({"files": replace(FILES, ended=UNKNOWN)}, has_never_ended, MAYBE),
+        ({"files": replace(FILES, ended=GONE)}, has_never_ended, YES),
         ({"panes": (BOSS_PANE, RESTORED)}, conditions.one_pane_is_left, YES),
         ({"panes": (BOSS_PANE, RESTORED, OTHER)}, conditions.one_pane_is_left, MAYBE),
         ({"panes": (BOSS_PANE, ELSEWHERE, OTHER)}, conditions.one_pane_is_left, YES),

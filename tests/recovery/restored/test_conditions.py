@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from recovery.desk import restored
 from recovery.given import (
     BASH,
     BOSS_PANE,
@@ -39,9 +40,11 @@ from strawboss.recovery.proof import Stage
 from strawboss.recovery.restored import RESTORED as MACHINE
 from strawboss.recovery.restored import conditions, machine
 from strawboss.recovery.restored.machine import State
-from strawboss.recovery.verdict import Answer, first_obstacle
+from strawboss.recovery.restored.numbers import LAST_MISS
+from strawboss.recovery.verdict import Answer, Unknown, first_obstacle
 
 YES, NO, MAYBE = Answer.YES, Answer.NO, Answer.UNKNOWN
+GONE = Unknown("its folder is not there", absent=True)
 
 
 def test_a_plain_idle_pi_in_a_new_terminal_on_its_session_is_restored() -> None:
@@ -76,6 +79,7 @@ def seen(**data: str) -> dict[str, Any]:
         ({"transcript": Transcript((SEEN, key("gaveUp")))}, "nothing was done for it before", NO),
         ({"files": replace(FILES, ended=True)}, "it never ended", NO),
         ({"files": replace(FILES, ended=UNKNOWN)}, "it never ended", MAYBE),
+        ({"files": replace(FILES, ended=GONE)}, "the folder of its session is there", MAYBE),
         ({"files": replace(FILES, worktree=UNKNOWN)}, "its worktree still stands", MAYBE),
         ({"files": replace(FILES, worktree=Worktree("removed"))}, "its worktree still stands", NO),
         ({"files": replace(FILES, worktree=Worktree("cancelled"))}, "its worktree still stands", NO),
@@ -155,9 +159,23 @@ def test_a_look_that_has_asked_nothing_yet_says_neither_yes_nor_no_to_what_it_di
     assert condition(asked_nothing).answer is (YES if condition in known else MAYBE)
 
 
+def test_a_pane_whose_session_folder_is_gone_is_waited_for_however_long_it_takes() -> None:
+    desk = restored(files={RUN: replace(FILES, ended=GONE)})
+    desk.look_times(2 * LAST_MISS)
+    assert desk.effects() == []
+    desk.files = {RUN: FILES}
+    desk.look_times(2)
+    assert "ClosePane" in desk.effects()
+
+
 @pytest.mark.parametrize("condition", MACHINE.conditions)
 def test_where_the_files_say_who_it_is_all_else_is_unknown_until_it_is_asked(condition: Any) -> None:
-    known = (*conditions.BY_FILES, conditions.was_seen_running, shared.is_a_new_stranding)
+    known = (
+        *conditions.BY_FILES,
+        conditions.was_seen_running,
+        conditions.session_folder_is_there,
+        shared.is_a_new_stranding,
+    )
     assert condition(restored_facts(**NOTHING_ASKED)).answer is (YES if condition in known else MAYBE)
 
 
