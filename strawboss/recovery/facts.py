@@ -69,8 +69,10 @@ class Facts:
     @property
     def script(self) -> LaunchScript | None:
         """The script that started it: a launch's, or a resume's for a run that resumed another run's session."""
-        scripts = (self.files.script, self.files.resume_script)
-        return next((script for script in scripts if isinstance(script, LaunchScript)), None)
+        launch, resume = self.files.script, self.files.resume_script
+        if isinstance(launch, LaunchScript):
+            return launch
+        return resume if isinstance(resume, LaunchScript) else None
 
     @property
     def is_resumed(self) -> bool:
@@ -102,12 +104,14 @@ class Facts:
 
     @property
     def session_file(self) -> str:
-        assert self.script is not None
-        return self.script.session_file
+        script = self.script
+        assert script is not None
+        return script.session_file
 
     @property
     def name(self) -> str:
-        return self.script.name if self.script else ""
+        script = self.script
+        return script.name if script else ""
 
     @property
     def launcher_name(self) -> str:
@@ -119,9 +123,10 @@ class Facts:
     @property
     def own_panes(self) -> tuple[Pane, ...]:
         """The panes that are on the run's session file."""
-        if self.script is None or isinstance(self.panes, Unknown):
+        script = self.script
+        if script is None or isinstance(self.panes, Unknown):
             return ()
-        return tuple(pane for pane in self.panes if pane.session == self.script.session_file)
+        return tuple([pane for pane in self.panes if pane.session == script.session_file])
 
     @property
     def pane(self) -> Pane | None:
@@ -132,9 +137,10 @@ class Facts:
     @property
     def launch_pane(self) -> Pane | None:
         """The pane the run was started in: a restore keeps pane ids."""
-        if self.script is None or isinstance(self.panes, Unknown):
+        script = self.script
+        if script is None or isinstance(self.panes, Unknown):
             return None
-        return next((pane for pane in self.panes if pane.id == self.script.surface), None)
+        return next((pane for pane in self.panes if pane.id == script.surface), None)
 
     @property
     def no_pane(self) -> Unknown:

@@ -24,9 +24,10 @@ def quoted(text: str, limit: int = NAME_LIMIT) -> str:
 
 def exactly(value: object) -> str:
     """As JSON, to be passed on as it is; what cannot be printed (line ends, escapes, lone surrogates) is escaped."""
-    return "".join(
-        one if one.isprintable() else json.dumps(one)[1:-1] for one in json.dumps(value, ensure_ascii=False)
-    )
+    text = json.dumps(value, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 
 def reason(why: str) -> str:

@@ -27,7 +27,17 @@ from strawboss.recovery.restored.conditions import (
     was_seen_running,
 )
 from strawboss.recovery.settings import Beyond
-from strawboss.recovery.verdict import YES, Said, Unknown, condition, first_obstacle, no, unknown
+from strawboss.recovery.verdict import (
+    YES,
+    Answer,
+    Said,
+    Unknown,
+    Verdict,
+    condition,
+    first_obstacle,
+    no,
+    unknown,
+)
 from strawboss.recovery.witnesses import is_not_forked, session_file_is_readable
 
 
@@ -217,6 +227,12 @@ TO_RESUME: Conditions = (
 )
 # What must hold once more when it is handed over, maybe by another process.
 STILL_LOST: Conditions = (panes_are_listed, one_pane_is_left, no_pi_is_left, *BY_WITNESSES, *TO_RESUME)
+# Where these are unknown the world could not be asked.
+NOT_COUNTED: Conditions = (panes_are_listed, launcher_is_alone, intercom_knows_no_pi)
+
+
+def is_miss(_: Facts, obstacle: Verdict) -> bool:
+    return not (obstacle.answer is Answer.UNKNOWN and obstacle.is_of(NOT_COUNTED))
 
 
 def what_is_found(facts: Facts) -> str:

@@ -17,7 +17,12 @@ from strawboss.recovery.conditions import (
 from strawboss.recovery.facts import IDLE_STATUSES, Facts, is_pi, names_a_script
 from strawboss.recovery.machine import Conditions
 from strawboss.recovery.verdict import YES, Said, Unknown, Verdict, condition, first_obstacle, no, unknown
-from strawboss.recovery.witnesses import WITNESSES, session_file_is_readable
+from strawboss.recovery.witnesses import (
+    WITNESSES,
+    intercom_agrees,
+    is_nowhere_else,
+    session_file_is_readable,
+)
 
 NOTHING_LEFT = frozenset({"removed", "cancelled"})
 
@@ -201,10 +206,14 @@ TO_GO_ON: Conditions = (
 )
 # Not misses: the world could not be asked.
 NOT_COUNTED: Conditions = (panes_are_listed, launcher_is_alone, session_folder_is_there)
+BY_ROSTER_ALONE: Conditions = (intercom_agrees, is_nowhere_else)
 
 
 def is_miss(facts: Facts, obstacle: Verdict) -> bool:
-    return first_obstacle(facts, BY_FILES) is None and not obstacle.is_of(NOT_COUNTED)
+    """A look at a pane that is none to recover. While the broker cannot be asked, nobody knows whether it is one."""
+    if first_obstacle(facts, BY_FILES) is not None or obstacle.is_of(NOT_COUNTED):
+        return False
+    return not (isinstance(facts.roster, Unknown) and obstacle.is_of(BY_ROSTER_ALONE))
 
 
 def where_it_is_found(facts: Facts) -> str:

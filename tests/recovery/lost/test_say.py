@@ -28,6 +28,7 @@ from recovery.test_again import EARLIER, RESUME, resumed_run
 from strawboss.recovery.again import MOST_TIMES
 from strawboss.recovery.commands import FindHolders, Notify, SessionState, TellLauncher, WriteKey
 from strawboss.recovery.evidence import Holders, Identity, Pane, Policy, Process, Transcript
+from strawboss.recovery.lost.numbers import LAST_MISS as LOST_MISSES
 from strawboss.recovery.restored.numbers import LAST_MISS
 from strawboss.recovery.settings import Beyond, Settings
 from strawboss.recovery.wording import times as spelled
@@ -72,6 +73,19 @@ def test_a_worktree_that_no_manifest_names_is_not_said_to_be_resumed(known_by: d
     [warning] = desk.warnings()
     assert "subagent_resume" not in warning
     assert f"Go on with run {RUN} by hand in its worktree, with `pi --session`" in warning
+
+
+@pytest.mark.parametrize("silent", ["roster", "panes"])
+def test_a_run_that_nobody_can_be_asked_about_is_called_lost_as_soon_as_somebody_can(silent: str) -> None:
+    desk = forgotten()
+    desk.look_times(LAST_MISS)
+    answered = getattr(desk, silent)
+    setattr(desk, silent, UNKNOWN)
+    desk.look_times(LOST_MISSES + 1)
+    assert desk.effects() == []
+    setattr(desk, silent, answered)
+    desk.look_times(2)
+    assert desk.effects() == ["lost", "Notify"]
 
 
 def test_it_is_handed_over_when_that_is_asked_for_and_nothing_is_closed() -> None:

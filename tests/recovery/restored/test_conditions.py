@@ -10,6 +10,7 @@ from recovery.desk import restored
 from recovery.given import (
     BASH,
     BOSS_PANE,
+    BOSS_PEER,
     ENDED,
     FILE,
     FILES,
@@ -19,6 +20,7 @@ from recovery.given import (
     OLD,
     OTHER_FILE,
     PANE,
+    PEER,
     PI,
     RESTORED,
     RUN,
@@ -164,6 +166,15 @@ def test_a_pane_whose_session_folder_is_gone_is_waited_for_however_long_it_takes
     desk.look_times(2 * LAST_MISS)
     assert desk.effects() == []
     desk.files = {RUN: FILES}
+    desk.look_times(2)
+    assert "ClosePane" in desk.effects()
+
+
+def test_a_run_is_not_given_up_on_while_the_broker_cannot_be_asked() -> None:
+    desk = restored(roster=UNKNOWN)
+    desk.look_times(2 * LAST_MISS)
+    assert desk.effects() == []
+    desk.roster = (BOSS_PEER, PEER)
     desk.look_times(2)
     assert "ClosePane" in desk.effects()
 
